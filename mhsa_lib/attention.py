@@ -1,0 +1,77 @@
+"""Multi-head attention in five lines.
+
+Source: Vaswani et al., "Attention Is All You Need", section 3.2.2, arXiv 1706.03762.
+"""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from mhsa_lib import checks
+from mhsa_lib.shapes import Tokens
+from mhsa_lib.stages import Attend, Concat, Project, Split, Stage
+
+
+class MultiHeadAttention(Stage):
+    """Every token asks ``n_heads`` questions of the others and adds up the answers.
+
+    Parameters
+    ----------
+    d_model : width of a token, in columns
+    n_heads : number of heads, each with its own distribution over the keys
+    d_head : width of a head; d_model / n_heads when not given, free otherwise
+    bias : whether the four linear maps add a bias
+    dropout : probability of dropping an attention weight in training
+    project, split, attend, concat, W_O : a stage to use in place of the standard one
+
+    Raises
+    ------
+    ValueError : for sizes below one, or heads that do not divide d_model when d_head is not given
+
+    Examples
+    --------
+    >>> import torch
+    >>> from mhsa_lib import masks
+    >>> mha = MultiHeadAttention(d_model=12, n_heads=3)
+    >>> mha(torch.randn(2, 6, 12), mask=masks.causal).shape
+    torch.Size([2, 6, 12])
+    """
+
+    wires = ("y",)
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        d_head: int | None = None,
+        bias: bool = False,
+        dropout: float = 0.0,
+        project: Any = None,
+        split: Any = None,
+        attend: Any = None,
+        concat: Any = None,
+        W_O: Any = None,
+    ) -> None:
+        super().__init__()
+        d_head = checks.head_width(d_model, n_heads, d_head)
+        d_heads = n_heads * d_head
+        self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_head
+        self.project: Any = project or Project(d_model, d_heads, d_heads, bias=bias)
+        self.split: Any = split or Split(n_heads)
+        self.attend: Any = attend or Attend(scale=d_head**-0.5, dropout=dropout)
+        self.concat: Any = concat or Concat()
+        self.W_O: Any = W_O or nn.Linear(d_heads, d_model, bias=bias)
+
+    def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
+        """Attend from ``x`` (…, query, d_model) to ``context`` (…, key, d_model), or to itself.
+
+        ``mask`` is a predicate of ``mhsa_lib.masks`` or a boolean tensor that broadcasts to
+        (batch, head, query, key), True = may look. Returns ``y`` (…, query, d_model).
+        """
+        context = x if context is None else context
+        q, k, v = self.project(x, context)
+        q, k, v = self.split(q, k, v)
+        z = self.attend(q, k, v, mask)
+        z = self.concat(z)
+        return self.W_O(z)

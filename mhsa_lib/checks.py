@@ -1,0 +1,161 @@
+"""Errors that name the values, the rule and a repair.
+
+Everything a caller can get wrong is checked here, once, so that the mathematics stays bare.
+Mistakes in a type are ``TypeError``, mistakes in a value ``ValueError``.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def positive(**sizes: int) -> None:
+    """Sizes are whole numbers of at least one.
+
+    >>> positive(d_model=12, n_heads=0)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_heads=0 is not a size; it must be at least 1.
+    """
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise TypeError(f"{name}={size!r} is not a whole number; pass an int.")
+        if size < 1:
+            raise ValueError(f"{name}={size} is not a size; it must be at least 1.")
+
+
+def probability(**values: float) -> None:
+    """A dropout probability lies in [0, 1).
+
+    >>> probability(dropout=1.5)
+    Traceback (most recent call last):
+    ...
+    ValueError: dropout=1.5 is not a probability; it must be at least 0 and less than 1.
+    """
+    for name, value in values.items():
+        if not 0 <= value < 1:
+            raise ValueError(
+                f"{name}={value} is not a probability; it must be at least 0 and less than 1."
+            )
+
+
+def head_width(d_model: int, n_heads: int, d_head: int | None = None) -> int:
+    """Width of a head: as given, or ``d_model / n_heads`` when that is a whole number.
+
+    >>> head_width(d_model=10, n_heads=4)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_heads=4 does not divide d_model=10; try d_model=8 or d_model=12, or set d_head.
+    """
+    positive(d_model=d_model, n_heads=n_heads)
+    if d_head is not None:
+        positive(d_head=d_head)
+        return d_head
+    if d_model % n_heads:
+        below, above = d_model - d_model % n_heads, d_model + -d_model % n_heads
+        options = " or ".join(f"d_model={size}" for size in (below, above) if size)
+        raise ValueError(
+            f"n_heads={n_heads} does not divide d_model={d_model}; try {options}, or set d_head."
+        )
+    return d_model // n_heads
+
+
+def divides(**sizes: int) -> int:
+    """Quotient of two named sizes, the larger first.
+
+    >>> divides(d_heads=12, n_heads=3)
+    4
+    """
+    positive(**sizes)
+    (whole, size), (part, count) = sizes.items()
+    if size % count:
+        raise ValueError(
+            f"{part}={count} does not divide {whole}={size}; "
+            f"try {whole}={size + -size % count} or another {part}."
+        )
+    return size // count
+
+
+def tokens(name: str, x: Any, d_model: int) -> None:
+    """Rows of floating-point numbers, each ``d_model`` wide.
+
+    >>> tokens("x", torch.zeros(2, 5, 8), d_model=12)
+    Traceback (most recent call last):
+    ...
+    ValueError: x is 8 wide, shape (2, 5, 8), but d_model=12; the last axis must be d_model.
+    """
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name} is a {type(x).__name__}; pass a tensor (…, seq, {d_model}).")
+    if not x.is_floating_point():
+        raise TypeError(
+            f"{name} has dtype {x.dtype}; attention needs floating point: "
+            f"embed token ids first, or call {name}.float()."
+        )
+    shape = tuple(x.shape)
+    if x.ndim < 2:
+        raise ValueError(f"{name} has shape {shape}; it needs at least (seq, {d_model}).")
+    if shape[-1] != d_model:
+        raise ValueError(
+            f"{name} is {shape[-1]} wide, shape {shape}, but d_model={d_model}; "
+            f"the last axis must be d_model."
+        )
+
+
+def same_batch(x: Tensor, context: Tensor) -> None:
+    """``x`` and ``context`` agree in every leading axis.
+
+    >>> same_batch(torch.zeros(2, 5, 8), torch.zeros(3, 7, 8))
+    Traceback (most recent call last):
+    ...
+    ValueError: x has leading axes (2,) but context has (3,); give both the same batch.
+    """
+    if x.shape[:-2] != context.shape[:-2]:
+        raise ValueError(
+            f"x has leading axes {tuple(x.shape[:-2])} but context has "
+            f"{tuple(context.shape[:-2])}; give both the same batch."
+        )
+
+
+def boolean(mask: Any) -> None:
+    """A mask is a boolean tensor, True where a query may look.
+
+    >>> boolean(torch.zeros(3, 3))
+    Traceback (most recent call last):
+    ...
+    TypeError: mask has dtype torch.float32, not bool; True means "may look". ...
+    """
+    if not isinstance(mask, Tensor):
+        raise TypeError(
+            f"mask is a {type(mask).__name__}, not a bool tensor or a predicate of mhsa_lib.masks."
+        )
+    if mask.dtype is not torch.bool:
+        raise TypeError(
+            f'mask has dtype {mask.dtype}, not bool; True means "may look". For numbers 0/1 use '
+            f"mask.bool(), for an additive mask of 0 and -inf masks.from_additive(mask)."
+        )
+
+
+def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
+    """The mask broadcasts to the scores, (batch, head, query, key), without enlarging them.
+
+    >>> mask_fits(torch.ones(2, 7, dtype=torch.bool), (2, 4, 5, 7))
+    Traceback (most recent call last):
+    ...
+    ValueError: mask (2, 7) does not fit scores (2, 4, 5, 7), which are (batch, head, query, key)...
+    """
+    given, wanted = tuple(mask.shape), tuple(shape)
+    fits = len(given) <= len(wanted) and all(
+        size in (1, room) for size, room in zip(reversed(given), reversed(wanted), strict=False)
+    )
+    if fits:
+        return
+    repair = "axes are aligned from the right, each must be equal or 1"
+    if len(wanted) == 4 and given == (wanted[0], wanted[3]):
+        repair = "for one row of keys per sequence use mask[:, None, None, :]"
+    elif len(wanted) == 4 and given == (wanted[0], *wanted[2:]):
+        repair = "for one mask per sequence use mask[:, None]"
+    raise ValueError(
+        f"mask {given} does not fit scores {wanted}, which are (batch, head, query, key); {repair}."
+    )

@@ -1,0 +1,93 @@
+"""The mathematics of multi-head attention: pure functions, no parameters, no state.
+
+Source: Vaswani et al., "Attention Is All You Need", section 3.2, arXiv 1706.03762.
+"""
+
+import torch
+from einops import rearrange, repeat
+
+from mhsa_lib import checks
+from mhsa_lib.shapes import (
+    HeadOutputs,
+    HeadRows,
+    Heads,
+    Keys,
+    Mask,
+    Queries,
+    Rows,
+    Scores,
+    Weights,
+)
+
+
+def split_heads(rows: Rows, n_heads: int) -> Heads:
+    """Cut every row into equal pieces, one for each head.
+
+    Only strides change: the result is a view of ``rows``.
+
+    >>> split_heads(torch.zeros(2, 6, 12), n_heads=3).shape
+    torch.Size([2, 3, 6, 4])
+    """
+    checks.divides(d_heads=rows.shape[-1], n_heads=n_heads)
+    return rearrange(rows, "... seq (head d_head) -> ... head seq d_head", head=n_heads)
+
+
+def concat_heads(z: HeadOutputs) -> HeadRows:
+    """Lay the heads side by side again: the inverse of ``split_heads``.
+
+    >>> rows = torch.arange(24.0).view(2, 12)
+    >>> torch.equal(concat_heads(split_heads(rows, n_heads=3)), rows)
+    True
+    """
+    return rearrange(z, "... head query d_head -> ... query (head d_head)")
+
+
+def share_heads(kv: Keys, n_heads: int) -> Heads:
+    """Repeat each key (or value) head for the query heads that share it: k1 k1 k2 k2.
+
+    Source: Ainslie et al., "GQA", section 2.2, arXiv 2305.13245.
+
+    >>> share_heads(torch.tensor([1.0, 2.0]).view(2, 1, 1), n_heads=4).flatten().tolist()
+    [1.0, 1.0, 2.0, 2.0]
+    """
+    group = checks.divides(n_heads=n_heads, n_kv_heads=kv.shape[-3])
+    return repeat(kv, "... head seq d_head -> ... (head group) seq d_head", group=group)
+
+
+def score(q: Queries, k: Heads, scale: float) -> Scores:
+    """How well each query matches each key: dot products, scaled.
+
+    The queries are scaled before the product; the result is the same, and in half precision
+    the unscaled dot product, which may overflow, never exists.
+
+    >>> q = torch.full((1, 2, 64), 60.0, dtype=torch.float16)
+    >>> (q @ q.mT).isinf().any().item(), score(q, q, scale=64**-0.5)[0, 0, 0].item()
+    (True, 28800.0)
+    """
+    return (q * scale) @ k.mT
+
+
+def softmax(scores: Scores, mask: Mask | None = None) -> Weights:
+    """Turn each query's scores into a distribution over the keys it may look at.
+
+    Forbidden scores become -inf. A query that may look at nothing gets weights of zero, with
+    finite gradients; a NaN that came in stays visible.
+
+    >>> softmax(torch.zeros(1, 2, 2), torch.tensor([[[True, False], [False, False]]]))
+    tensor([[[1., 0.],
+             [0., 0.]]])
+    """
+    if mask is None:
+        return torch.softmax(scores, dim=-1)
+    sees_nothing = ~mask.any(dim=-1, keepdim=True)
+    scores = scores.masked_fill(~mask & ~sees_nothing, float("-inf"))
+    return torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
+
+
+def mix(weights: Weights, v: Heads) -> HeadOutputs:
+    """Average the values with the weights.
+
+    >>> mix(torch.tensor([[[0.5, 0.5]]]), torch.tensor([[[2.0], [4.0]]]))
+    tensor([[[3.]]])
+    """
+    return weights @ v

@@ -1,0 +1,74 @@
+"""The shape ledger of a trace as HTML: one colour per axis, a bar for the size of each tensor."""
+
+from dataclasses import dataclass
+from html import escape
+
+from mhsa_lib.shapes import AXIS_COLOURS
+
+
+@dataclass(frozen=True)
+class Step:
+    """How one wire came about: axes with sizes, strides, "view" or "copy", bytes and FLOPs.
+
+    ``bytes`` is the size of the tensor itself; a view needs no new memory. ``flops`` counts
+    the matrix products since the wire before it, a multiply-add as 2.
+    """
+
+    wire: str
+    axes: dict[str, int | tuple[int, ...]]
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    result: str
+    bytes: int
+    flops: int
+
+
+CELL = "padding:.15em .6em;text-align:left;white-space:nowrap;border:0;background:none"
+NUMBER = CELL + ";text-align:right;font-variant-numeric:tabular-nums"
+
+
+def html(name: str, rows: list[Step]) -> str:
+    """A table with a row per wire, readable without colour and by a screen reader."""
+    largest = max((row.bytes for row in rows), default=0) or 1
+    head = "".join(
+        f'<th scope="col" style="{NUMBER if title in {"bytes", "FLOPs"} else CELL}">{title}</th>'
+        for title in ("wire", "axes", "size", "result", "bytes", "FLOPs")
+    )
+    body = "".join(_row(row, largest) for row in rows)
+    return (
+        '<div class="mhsa-ledger" style="overflow-x:auto;max-width:100%">'
+        '<table style="border-collapse:collapse;font-size:.9em;color:inherit;margin:0">'
+        f'<caption style="text-align:left;caption-side:top">Wires of {escape(name)}, in order '
+        f"of computation; bars show bytes, the longest is {largest:,}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _row(row: Step, largest: int) -> str:
+    chips = "".join(_chip(axis, size) for axis, size in row.axes.items())
+    grows = {"query", "key"} <= row.axes.keys()
+    bar = (
+        '<span aria-hidden="true" style="display:inline-block;height:.8em;min-width:1px;'
+        f"width:{8 * row.bytes / largest:.3f}em;border:1px solid currentColor;"
+        f'background:{"currentColor" if grows else "transparent"};opacity:.7"></span>'
+    )
+    return (
+        f'<tr><th scope="row" style="{CELL}"><code>{escape(row.wire)}</code></th>'
+        f'<td style="{CELL}">{chips}</td><td style="{CELL}">{bar}</td>'
+        f'<td style="{CELL}">{escape(row.result)}</td>'
+        f'<td style="{NUMBER}">{row.bytes:,}</td><td style="{NUMBER}">{row.flops:,}</td></tr>'
+    )
+
+
+def _chip(axis: str, size: int | tuple[int, ...]) -> str:
+    colour = AXIS_COLOURS.get(axis, "#6b6b6b")
+    return (
+        f'<span style="display:inline-block;margin:0 .2em .1em 0;padding:0 .4em;'
+        f"border-radius:.3em;background:{colour};color:{_readable_on(colour)}"
+        f'">{escape(axis)}&nbsp;{escape(str(size))}</span>'
+    )
+
+
+def _readable_on(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#fff"

@@ -1,0 +1,246 @@
+"""Who may look at whom: predicates that compose with ``&``, ``|`` and ``~``.
+
+A predicate answers for a query position and a key position: True means *may look*, as in
+``F.scaled_dot_product_attention``; ``nn.MultiheadAttention`` means the opposite
+(``from_torch``, ``to_torch``). Queries are the last positions of the keys when there are
+fewer of them, as in decoding.
+
+>>> picture(causal & ~custom(lambda query, key: key == 1), 4)
+■···
+■···
+■·■·
+■·■■
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mhsa_lib import checks
+from mhsa_lib.shapes import Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Predicate:
+    """A rule about positions, evaluated only when somebody asks.
+
+    >>> causal(torch.tensor(3), torch.tensor(5))
+    tensor(False)
+    """
+
+    rule: Callable[[Tensor, Tensor], Tensor]
+    name: str
+
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        allowed = self.rule(query, key)
+        if not isinstance(allowed, Tensor) or allowed.dtype is not torch.bool:
+            kind = allowed.dtype if isinstance(allowed, Tensor) else type(allowed).__name__
+            raise TypeError(
+                f"{self.name} answered {kind}, not a bool tensor; "
+                f"compare positions, for example `lambda query, key: query >= key`."
+            )
+        return allowed
+
+    def dense(
+        self, n_query: int, n_key: int, device: torch.device | str | None = None
+    ) -> Tensor:
+        """The boolean tensor, (query, key) with leading batch and head axes if the rule has them.
+
+        >>> causal.dense(2, 3)
+        tensor([[ True,  True, False],
+                [ True,  True,  True]])
+        """
+        key = torch.arange(n_key, device=device)
+        query = torch.arange(n_key - n_query, n_key, device=device)[:, None]
+        allowed = self(query, key)
+        return allowed.expand(*allowed.shape[:-2], n_query, n_key)
+
+    def __and__(self, other: "Predicate") -> "Predicate":
+        return Predicate(lambda q, k: self(q, k) & other(q, k), f"({self.name} & {other.name})")
+
+    def __or__(self, other: "Predicate") -> "Predicate":
+        return Predicate(lambda q, k: self(q, k) | other(q, k), f"({self.name} | {other.name})")
+
+    def __invert__(self) -> "Predicate":
+        return Predicate(lambda q, k: ~self(q, k), f"~{self.name}")
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+causal = Predicate(lambda query, key: query >= key, "causal")
+"""No query looks ahead of its own position."""
+
+
+def sliding_window(window: int) -> Predicate:
+    """The last ``window`` tokens, the own token counted, and nothing ahead.
+
+    >>> picture(sliding_window(2), 4)
+    ■···
+    ■■··
+    ·■■·
+    ··■■
+    """
+    checks.positive(window=window)
+    return Predicate(
+        lambda query, key: (query >= key) & (query - key < window), f"sliding_window({window})"
+    )
+
+
+def prefix(n: int) -> Predicate:
+    """The first ``n`` tokens are seen by everyone; after them, no looking ahead.
+
+    >>> picture(prefix(2), 4)
+    ■■··
+    ■■··
+    ■■■·
+    ■■■■
+    """
+    checks.positive(n=n)
+    return Predicate(lambda query, key: (key < n) | (query >= key), f"prefix({n})")
+
+
+def key_padding(lengths: Sequence[int] | Tensor) -> Predicate:
+    """Keys beyond each sequence's length are forbidden; every query still looks.
+
+    This is what ``key_padding_mask`` of ``nn.MultiheadAttention`` does.
+
+    >>> picture(key_padding([3, 1]), 3)
+    ■■■  ■··
+    ■■■  ■··
+    ■■■  ■··
+    """
+    ends = _lengths(lengths)
+    return Predicate(lambda query, key: _below(key, ends), f"key_padding({ends.tolist()})")
+
+
+def padding(lengths: Sequence[int] | Tensor) -> Predicate:
+    """Padded keys and padded queries are forbidden: nothing is computed for padding.
+
+    For self-attention. The ``z`` of a padded query is 0, so its ``y`` is the bias of ``W_O``.
+
+    >>> picture(padding([3, 1]), 3)
+    ■■■  ■··
+    ■■■  ···
+    ■■■  ···
+    """
+    ends = _lengths(lengths)
+    return Predicate(
+        lambda query, key: _below(key, ends) & _below(query, ends), f"padding({ends.tolist()})"
+    )
+
+
+def custom(rule: Callable[[Tensor, Tensor], Tensor]) -> Predicate:
+    """Your own rule about index tensors ``query`` (query, 1) and ``key`` (key).
+
+    >>> picture(custom(lambda query, key: (query - key) % 2 == 0), 4)
+    ■·■·
+    ·■·■
+    ■·■·
+    ·■·■
+    """
+    if not callable(rule):
+        raise TypeError(f"custom takes a function of (query, key), not a {type(rule).__name__}.")
+    return Predicate(rule, f"custom({getattr(rule, '__name__', 'rule').strip('<>')})")
+
+
+class Picture(list[str]):
+    """Rows of a drawn mask; printing shows them under each other."""
+
+    def __repr__(self) -> str:
+        return "\n".join(self)
+
+    __str__ = __repr__
+
+
+def picture(predicate: Predicate, n_query: int, n_key: int | None = None) -> Picture:
+    """Draw a mask: one row per query, ``■`` may look, ``·`` may not; batches side by side.
+
+    >>> picture(causal, 2, 4)
+    ■■■·
+    ■■■■
+    """
+    dense = predicate.dense(n_query, n_query if n_key is None else n_key)
+    panels = dense.reshape(-1, *dense.shape[-2:]).tolist()
+    return Picture(
+        "  ".join("".join("■" if allowed else "·" for allowed in row) for row in rows)
+        for rows in zip(*panels, strict=True)
+    )
+
+
+def resolve(mask: Any, shape: Sequence[int], device: torch.device) -> Mask | None:
+    """Whatever the caller gave as mask, as a boolean tensor that fits scores of this shape.
+
+    Raises ``TypeError`` for another dtype and ``ValueError`` for a shape that does not fit.
+
+    >>> resolve(causal, (1, 2, 2), torch.device("cpu"))
+    tensor([[[ True, False],
+             [ True,  True]]])
+    """
+    if mask is None:
+        return None
+    if isinstance(mask, Predicate):
+        n_query, n_key = shape[-2:]
+        mask = mask.dense(n_query, n_key, device=device)
+    checks.boolean(mask)
+    checks.mask_fits(mask, shape)
+    return mask[(None,) * (len(shape) - mask.ndim)]
+
+
+def from_additive(mask: Tensor) -> Tensor:
+    """A mask that was meant to be added to the scores: 0 may look, -inf may not.
+
+    The lowest finite number of the dtype is taken for -inf, as many libraries write it.
+
+    >>> from_additive(torch.tensor([[0.0, float("-inf")]]))
+    tensor([[ True, False]])
+    """
+    if not isinstance(mask, Tensor) or not mask.is_floating_point():
+        kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        raise TypeError(f"an additive mask is a floating-point tensor of 0 and -inf, not {kind}.")
+    allowed, forbidden = mask == 0, mask <= torch.finfo(mask.dtype).min
+    neither = mask[~(allowed | forbidden)]
+    if neither.numel():
+        raise ValueError(
+            f"an additive mask holds 0 and -inf only, but {neither[0].item():g} is in it; "
+            f"a bias such as ALiBi is not a mask: add it to the scores."
+        )
+    return allowed
+
+
+def from_torch(mask: Tensor) -> Tensor:
+    """From ``nn.MultiheadAttention``'s meaning, True = blocked, to ours, True = may look.
+
+    >>> from_torch(torch.tensor([[False, True]]))
+    tensor([[ True, False]])
+    """
+    checks.boolean(mask)
+    return ~mask
+
+
+def to_torch(mask: Tensor) -> Tensor:
+    """From our meaning, True = may look, to ``nn.MultiheadAttention``'s, True = blocked.
+
+    >>> to_torch(causal.dense(2, 2))
+    tensor([[False,  True],
+            [False, False]])
+    """
+    checks.boolean(mask)
+    return ~mask
+
+
+def _lengths(lengths: Sequence[int] | Tensor) -> Tensor:
+    ends = torch.as_tensor(lengths)
+    if ends.is_floating_point() or ends.dtype is torch.bool or ends.ndim == 0:
+        raise TypeError(f"lengths are whole numbers, one per sequence, not {lengths!r}.")
+    if (ends < 0).any():
+        raise ValueError(f"lengths={ends.tolist()} holds a negative length; the least is 0.")
+    return ends
+
+
+def _below(position: Tensor, ends: Tensor) -> Tensor:
+    ends = ends.to(position.device)[..., None, None, None]
+    return position < ends

@@ -1,0 +1,103 @@
+"""Numbers about attention weights: tensors (…, query, key) in, numbers out.
+
+Each row of ``weights`` is a distribution over keys. A row of zeros (a query that may look at
+nothing) counts as zero in every mean.
+
+Sources: Clark et al., "What Does BERT Look At?", section 3, arXiv 1906.04341; Voita et al.,
+"Analyzing Multi-Head Self-Attention", section 4, arXiv 1905.09418.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+
+from mhsa_lib import checks
+
+
+def entropy(weights: Tensor) -> Tensor:
+    """How spread out each query's attention is, in nats: (…, query).
+
+    0 when one key gets everything, ln(n_key) when all keys get the same.
+
+    >>> entropy(torch.tensor([[1.0, 0.0], [0.5, 0.5]])).tolist()
+    [0.0, 0.6931471824645996]
+    """
+    return torch.special.entr(weights).sum(dim=-1)
+
+
+def distance(weights: Tensor) -> Tensor:
+    """Mean distance in tokens between a query and what it looks at: (…, query).
+
+    >>> distance(torch.eye(3)).tolist()
+    [0.0, 0.0, 0.0]
+    """
+    return (weights * _offsets(weights).abs()).sum(dim=-1)
+
+
+def at_offset(weights: Tensor, offset: int) -> Tensor:
+    """Mean weight on the token at ``offset`` from the query, over the queries that have one.
+
+    -1 is the previous token, 0 the own, 1 the next. Shape: the leading axes.
+
+    >>> at_offset(torch.eye(3), 0).item(), at_offset(torch.eye(3), -1).item()
+    (1.0, 0.0)
+    """
+    on_offset = _offsets(weights) == offset
+    n = int(on_offset.sum())
+    if not n:
+        raise ValueError(
+            f"offset={offset} leaves no pair of tokens in weights {tuple(weights.shape[-2:])}; "
+            f"use a smaller offset or a longer text."
+        )
+    return (weights * on_offset).sum(dim=(-2, -1)) / n
+
+
+def on_key(weights: Tensor, key: int) -> Tensor:
+    """Mean weight on one key position over all queries: (…). On key 0, the sink mass.
+
+    >>> on_key(torch.eye(4), 0).item()
+    0.25
+    """
+    n_key = weights.shape[-1]
+    if not -n_key <= key < n_key:
+        raise ValueError(f"key={key} is not a position; there are {n_key} keys.")
+    return weights[..., key].mean(dim=-1)
+
+
+def confidence(weights: Tensor) -> Tensor:
+    """Mean over queries of the largest weight: (…). 1 for a head that always decides.
+
+    >>> confidence(torch.eye(3)).item()
+    1.0
+    """
+    return weights.amax(dim=-1).mean(dim=-1)
+
+
+def agreement(weights: Tensor) -> Tensor:
+    """How alike the heads look: (head, head), 1 for the same rows, 0 for disjoint ones.
+
+    One minus the mean Jensen–Shannon divergence (base 2) of the two heads' distributions, over
+    queries and leading axes. ``weights`` is (…, head, query, key).
+
+    >>> weights = torch.stack([torch.eye(3), torch.eye(3), torch.eye(3).roll(1, 0)])
+    >>> agreement(weights)
+    tensor([[1., 1., 0.],
+            [1., 1., 0.],
+            [0., 0., 1.]])
+    """
+    if weights.ndim < 3:
+        raise ValueError(
+            f"weights {tuple(weights.shape)} have no head axis; pass (…, head, query, key)."
+        )
+    a, b = weights.unsqueeze(-3), weights.unsqueeze(-4)
+    divergence = entropy((a + b) / 2) - (entropy(a) + entropy(b)) / 2
+    per_pair = divergence.mean(dim=-1) / math.log(2)
+    return 1 - per_pair.reshape(-1, *per_pair.shape[-2:]).mean(dim=0)
+
+
+def _offsets(weights: Tensor) -> Tensor:
+    n_query, n_key = weights.shape[-2:]
+    checks.positive(n_query=n_query, n_key=n_key)
+    query = torch.arange(n_key - n_query, n_key, device=weights.device)[:, None]
+    return torch.arange(n_key, device=weights.device) - query

@@ -1,0 +1,153 @@
+"""Every operation torch really runs inside a call, with shape, strides, copy or view, FLOPs.
+
+One listener below the modules (a ``TorchDispatchMode``): it sees what reaches the kernels,
+in any callable, ours or not, on any device, ``meta`` included.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry
+
+
+@dataclass(frozen=True)
+class Op:
+    """One tensor that one operation produced.
+
+    ``result`` is "view" (no data moved), "copy" (new memory) or "in place". ``bytes`` is the
+    size of the tensor, ``flops`` counts a multiply-add of a matrix product as 2 and every
+    elementwise operation as 0.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    result: str
+    bytes: int
+    flops: int
+
+
+class Ops(list[Op]):
+    """The operations in the order they ran."""
+
+    @property
+    def flops(self) -> int:
+        """All matrix products together; a multiply-add counts as 2."""
+        return sum(op.flops for op in self)
+
+    @property
+    def copied(self) -> int:
+        """Bytes of memory newly written: everything that is not a view."""
+        return sum(op.bytes for op in self if op.result == "copy")
+
+    def table(self) -> str:
+        """One line per operation."""
+        rows = [("op", "shape", "stride", "result", "bytes", "FLOPs")]
+        rows += [
+            (op.name, _axes(op.shape), _axes(op.stride), op.result, f"{op.bytes:,}", f"{op.flops:,}")
+            for op in self
+        ]
+        return align(rows, right=(4, 5))
+
+    def __repr__(self) -> str:
+        return self.table()
+
+
+class Listener(TorchDispatchMode):
+    """Writes down every operation, and keeps its tensors so that storages stay distinct."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ops = Ops()
+        self.outputs: list[Tensor] = []
+
+    def forget(self) -> None:
+        """Start again with an empty page."""
+        self.ops, self.outputs = Ops(), []
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        out = func(*args, **(kwargs or {}))
+        seen = {storage(t) for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)}
+        flops = _flops(func, args, kwargs or {}, out)
+        for tensor in (t for t in tree_leaves(out) if isinstance(t, Tensor)):
+            shared = "in place" if func._schema.is_mutable else "view"
+            self.ops.append(
+                Op(
+                    func.__name__.split(".")[0],
+                    tuple(tensor.shape),
+                    tensor.stride(),
+                    shared if storage(tensor) in seen else "copy",
+                    tensor.numel() * tensor.element_size(),
+                    flops,
+                )
+            )
+            self.outputs.append(tensor)
+            flops = 0
+        return out
+
+
+def trace_ops(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Ops:
+    """Run ``fn(*args, **kwargs)`` and list what torch did, in any module, third-party ones too.
+
+    >>> ops = trace_ops(lambda x: x.mT @ x, torch.randn(2, 3))
+    >>> [(op.name, op.result, op.flops) for op in ops]
+    [('transpose', 'view', 0), ('mm', 'copy', 36)]
+    """
+    with Listener() as listener:
+        fn(*args, **kwargs)
+    return listener.ops
+
+
+def storage(tensor: Tensor) -> int:
+    """Identity of the memory behind a tensor; equal for views of each other, also on meta."""
+    return tensor.untyped_storage()._cdata
+
+
+def align(rows: Sequence[tuple[str, ...]], right: tuple[int, ...] = ()) -> str:
+    """Columns of text, padded to equal width; the columns in ``right`` to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def _flops(func: Any, args: Any, kwargs: dict[str, Any], out: Any) -> int:
+    name = func.__name__.split(".")[0]
+    if name in _FUSED:
+        return _FUSED[name](*args)
+    count = flop_registry.get(func._overloadpacket)
+    return 0 if count is None else int(count(*args, **kwargs, out_val=out))
+
+
+def _attention_flops(q: Tensor, k: Tensor, v: Tensor, *_: Any) -> int:
+    """Both products of attention, scores and mix, as if nothing were masked."""
+    return 2 * math.prod(q.shape[:-1]) * k.shape[-2] * (q.shape[-1] + v.shape[-1])
+
+
+def _whole_layer_flops(q: Tensor, k: Tensor, v: Tensor, d_model: int, *_: Any) -> int:
+    """Four projections and both products of attention, as one operation."""
+    n_query, n_key = math.prod(q.shape[:-1]), math.prod(k.shape[:-1])
+    return 4 * (n_query + n_key) * d_model**2 + 4 * n_query * k.shape[-2] * d_model
+
+
+_FUSED: dict[str, Callable[..., int]] = {
+    "_scaled_dot_product_flash_attention_for_cpu": _attention_flops,
+    "_scaled_dot_product_fused_attention_overrideable": _attention_flops,
+    "_native_multi_head_attention": _whole_layer_flops,
+}
+
+
+def _axes(sizes: tuple[int, ...]) -> str:
+    return "(" + ", ".join(map(str, sizes)) + ")"

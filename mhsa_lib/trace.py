@@ -1,0 +1,221 @@
+"""Watch and change a forward pass from outside: the mathematics does not know.
+
+``trace`` and ``edit`` are context managers made of forward hooks on the stages. They are gone
+on exit, results are bit for bit the same, and nothing is paid when they are unused.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+
+from mhsa_lib import ledger, shapes
+from mhsa_lib.ledger import Step
+from mhsa_lib.ops import Listener, Ops, align, storage
+from mhsa_lib.ops import trace_ops as trace_ops
+from mhsa_lib.stages import Stage
+
+
+class Wires(dict[str, Tensor]):
+    """The named tensors of one forward pass, in order of computation; it draws itself.
+
+    ``steps`` holds a ``Step`` for every wire, ``inputs`` the tensors that came in.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.steps: dict[str, Step] = {}
+        self.inputs: dict[str, Tensor] = {}
+
+    def __missing__(self, wire: str) -> Tensor:
+        have = ", ".join(self) or "none yet: run a forward pass inside the with block"
+        raise KeyError(f"no wire {wire!r} in {self.name}; it has {have}.")
+
+    @property
+    def sizes(self) -> dict[str, int | tuple[int, ...]]:
+        """One size for every axis name; axes that disagree between wires raise ``ValueError``."""
+        known: dict[str, int | tuple[int, ...]] = {}
+        for step in self.steps.values():
+            for axis, size in step.axes.items():
+                if known.setdefault(axis, size) != size:
+                    raise ValueError(
+                        f"axis {axis!r} is {size} in wire {step.wire!r} but {known[axis]} before it."
+                    )
+        return known
+
+    @property
+    def flops(self) -> int:
+        """All matrix products of the pass; a multiply-add counts as 2."""
+        return sum(step.flops for step in self.steps.values())
+
+    def table(self) -> str:
+        """The shape ledger as text, one line per wire."""
+        rows = [("wire", "axes", "stride", "result", "bytes", "FLOPs")]
+        for step in self.steps.values():
+            named = ", ".join(f"{axis} {size}" for axis, size in step.axes.items())
+            stride = "(" + ", ".join(map(str, step.stride)) + ")"
+            numbers = f"{step.bytes:,}", f"{step.flops:,}"
+            rows.append((step.wire, named, stride, step.result, *numbers))
+        return align(rows, right=(4, 5))
+
+    def __repr__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        return ledger.html(self.name, list(self.steps.values()))
+
+    def _begin(self, inputs: dict[str, Tensor]) -> None:
+        self.clear()
+        self.steps.clear()
+        self.inputs = inputs
+
+    def _record(self, wire: str, alias: Any, value: Tensor, ops: Ops) -> None:
+        before = [*self.inputs.values(), *self.values()]
+        shared = storage(value) in {storage(tensor) for tensor in before}
+        shape = tuple(value.shape)
+        self[wire] = value
+        self.steps[wire] = Step(
+            wire=wire,
+            axes=shapes.sizes(alias, shape),
+            shape=shape,
+            stride=value.stride(),
+            result="view" if shared else "copy",
+            bytes=value.numel() * value.element_size(),
+            flops=ops.flops,
+        )
+
+
+@contextmanager
+def trace(model: nn.Module) -> Iterator[Wires]:
+    """Collect the named wires of the attention in ``model`` while the block runs.
+
+    A second forward pass in the block replaces the first. Tensors keep their gradients' graph.
+    Raises ``ValueError`` if ``model`` holds no attention of ours, or several: then the message
+    lists the paths to choose from.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> import torch
+    >>> mha = MultiHeadAttention(12, 3)
+    >>> with trace(mha) as wires:
+    ...     y = mha(torch.zeros(2, 6, 12))
+    >>> list(wires)
+    ['q', 'k', 'v', 'q_heads', 'k_heads', 'v_heads', 'scores', 'weights', 'z', 'concat', 'y']
+    >>> wires["weights"].shape, wires.steps["q_heads"].result, wires.steps["concat"].result
+    (torch.Size([2, 3, 6, 6]), 'view', 'copy')
+    """
+    attention = _the_attention(model)
+    wires, listener = Wires(type(attention).__name__), Listener()
+
+    def begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        names = ("x", "context")
+        given = dict(zip(names, args, strict=False)) | kwargs
+        listener.forget()
+        wires._begin({name: given[name] for name in names if isinstance(given.get(name), Tensor)})
+
+    def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
+        values = output if isinstance(output, tuple) else (output,)
+        groups = _by_output(listener, values)
+        for (wire, alias), value, ops in zip(
+            stage.shapes().items(), values, groups, strict=True
+        ):
+            wires._record(wire, alias, value, ops)
+        listener.forget()
+
+    with ExitStack() as stack:
+        stack.callback(attention.register_forward_pre_hook(begin, with_kwargs=True).remove)
+        for stage in _stages(attention):
+            stack.callback(stage.register_forward_hook(record).remove)
+        stack.enter_context(listener)
+        yield wires
+
+
+@contextmanager
+def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """Replace the value of one wire by ``change(value)`` while the block runs.
+
+    Ablate a head, patch a value, cut a wire. A ``trace`` around or inside the block sees the
+    edited value; of two edits of one wire the inner one acts first. Raises ``KeyError`` for an
+    unknown wire and ``ValueError`` if the change does not keep shape and dtype.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> import torch
+    >>> mha = MultiHeadAttention(12, 3)
+    >>> with edit(mha, "z", torch.zeros_like):
+    ...     y = mha(torch.randn(6, 12))
+    >>> y.abs().max().item()
+    0.0
+    """
+    attention = _the_attention(model)
+    places = [(s, s.wires.index(wire)) for s in _stages(attention) if wire in s.wires]
+    if len(places) != 1:
+        have = sorted(name for stage in _stages(attention) for name in stage.wires)
+        raise KeyError(f"no single wire {wire!r} in {type(attention).__name__}; it has {have}")
+    (stage, position), *_ = places
+
+    def replace(stage: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
+        if not isinstance(output, tuple):
+            return _changed(wire, output, change)
+        edited = _changed(wire, output[position], change)
+        return (*output[:position], edited, *output[position + 1 :])
+
+    handle = stage.register_forward_hook(replace, prepend=True)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def _changed(wire: str, value: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
+    new = change(value)
+    if not isinstance(new, Tensor):
+        raise TypeError(f"the change of wire {wire!r} returned {type(new).__name__}, not a tensor.")
+    if new.shape != value.shape or new.dtype != value.dtype:
+        raise ValueError(
+            f"the change of wire {wire!r} returned {tuple(new.shape)} {new.dtype}; "
+            f"it must keep {tuple(value.shape)} {value.dtype}."
+        )
+    return new
+
+
+def _stages(attention: nn.Module) -> list[Stage]:
+    return [module for module in attention.modules() if isinstance(module, Stage)]
+
+
+def _the_attention(model: nn.Module) -> Stage:
+    """The only outermost stage of a model."""
+    paths = {name: m for name, m in model.named_modules() if isinstance(m, Stage)}
+    outermost = {
+        path: stage
+        for path, stage in paths.items()
+        if not any(path != other and _inside(path, other) for other in paths)
+    }
+    if not outermost:
+        raise ValueError(
+            f"{type(model).__name__} holds no stages of mhsa_lib; trace_ops(model, x) shows "
+            f"what any module does, mhsa_lib.convert turns known ones into stages."
+        )
+    if len(outermost) > 1:
+        raise ValueError(
+            f"{type(model).__name__} holds {len(outermost)} attentions; choose one of "
+            f"{', '.join(outermost)}, for example trace(model.{next(iter(outermost))})."
+        )
+    return next(iter(outermost.values()))
+
+
+def _inside(path: str, other: str) -> bool:
+    return other == "" or path.startswith(other + ".")
+
+
+def _by_output(listener: Listener, values: tuple[Tensor, ...]) -> list[Ops]:
+    """Cut the operations since the last wire where each output first appears."""
+    made = [storage(tensor) for tensor in listener.outputs]
+    groups, start = [], 0
+    for value in values:
+        last = [i for i, memory in enumerate(made) if memory == storage(value)]
+        end = max(last[-1] + 1, start) if last else start
+        groups.append(Ops(listener.ops[start:end]))
+        start = end
+    groups[-1].extend(listener.ops[start:])
+    return groups
