@@ -1,0 +1,359 @@
+"""The equivalence wall: every implementation, every mask, one set of weights, max |Δ|.
+
+The reference is the definition in loops, in float64. An implementation that cannot express a
+case says why instead of being left out. Rows of other people's modules are compared where a
+query sees something; ours are compared everywhere, zeros included.
+"""
+
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mhsa_lib import masks, naive
+from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.convert import from_bert, from_gpt2, from_torch
+from mhsa_lib.fused import FusedMultiHeadAttention
+
+TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5}
+
+
+class NotApplicableError(Exception):
+    """An implementation has no way to express this case; the message says why."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """One size: batch, queries, keys, width, heads, width of a head, bias."""
+
+    batch: int
+    n_query: int
+    n_key: int
+    d_model: int
+    n_heads: int
+    d_head: int | None = None
+    bias: bool = False
+
+
+SIZES = (
+    Size(2, 6, 6, 12, 3),
+    Size(3, 5, 5, 8, 4, bias=True),
+    Size(1, 1, 1, 6, 1),
+    Size(2, 3, 7, 12, 2, bias=True),
+    Size(2, 4, 4, 10, 3, d_head=5),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Everything an implementation gets to see."""
+
+    attention: MultiHeadAttention
+    x: Tensor
+    context: Tensor | None
+    predicate: masks.Predicate | None
+
+    @property
+    def dense(self) -> Tensor | None:
+        """The mask as a boolean tensor (batch or 1, 1, query, key)."""
+        if self.predicate is None:
+            return None
+        n_key = (self.x if self.context is None else self.context).shape[1]
+        dense = self.predicate.dense(self.x.shape[1], n_key)
+        return dense[(None,) * (4 - dense.ndim)]
+
+    @property
+    def additive(self) -> Tensor | None:
+        """The mask as numbers to add: 0 and -inf."""
+        if self.dense is None:
+            return None
+        return torch.zeros(self.dense.shape, dtype=self.x.dtype).masked_fill(
+            ~self.dense, float("-inf")
+        )
+
+
+@dataclass(frozen=True)
+class Result:
+    """Largest difference from the reference in one case, or why there is none."""
+
+    implementation: str
+    mask: str
+    dtype: torch.dtype
+    size: Size
+    delta: float | None
+    reason: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Within the tolerance of its dtype; true where nothing can be compared."""
+        return self.delta is None or self.delta <= TOLERANCE[self.dtype]
+
+
+def mask_kinds(size: Size) -> dict[str, masks.Predicate | None]:
+    """The masks of the wall, by name, for one size."""
+    lengths = [max(1, size.n_key - 2 * item) for item in range(size.batch)]
+    kinds: dict[str, masks.Predicate | None] = {
+        "none": None,
+        "causal": masks.causal,
+        "window": masks.sliding_window(2),
+        "prefix": masks.prefix(2),
+        "key padding": masks.key_padding(lengths),
+        "causal & key padding": masks.causal & masks.key_padding(lengths),
+        "checkerboard": masks.custom(lambda query, key: (query + key) % 2 == 0),
+        "one blind query": masks.custom(lambda query, key: (query > 0) & (key >= 0)),
+    }
+    if size.n_query == size.n_key:
+        kinds["padding"] = masks.padding(lengths)
+    return kinds
+
+
+def implementations() -> dict[str, Callable[[Case], Tensor]]:
+    """Every implementation of the wall, by name; each runs one case."""
+    return {
+        "loops": _loops,
+        "list of heads": lambda c: naive.ListOfHeads(c.attention)(c.x, c.context, c.dense),
+        "five stages": lambda c: c.attention(c.x, c.context, c.predicate),
+        "five stages, boolean mask": lambda c: c.attention(c.x, c.context, c.dense),
+        "fused": lambda c: _fused(c)(c.x, c.context, c.predicate),
+        "fused, boolean mask": lambda c: _fused(c)(c.x, c.context, c.dense),
+        "fused, additive mask converted": lambda c: _fused(c)(
+            c.x, c.context, None if c.additive is None else masks.from_additive(c.additive)
+        ),
+        "nn.MultiheadAttention, weights": lambda c: _torch(c, need_weights=True),
+        "nn.MultiheadAttention, no weights": lambda c: _torch(c, need_weights=False),
+        "nn.MultiheadAttention, fast path": lambda c: _torch_fast(c),
+        "converted from torch": lambda c: from_torch(_torch_module(c))(
+            c.x, c.context, c.predicate
+        ),
+        "BERT layer": _bert,
+        "converted from BERT": lambda c: from_bert(_bert_module(c))(c.x, c.context, c.predicate),
+        "GPT-2 layer": _gpt2,
+        "converted from GPT-2": lambda c: from_gpt2(_gpt2_module(c))(
+            c.x, c.context, c.predicate
+        ),
+    }
+
+
+def build(
+    sizes: Iterable[Size] = SIZES,
+    dtypes: Iterable[torch.dtype] = (torch.float64, torch.float32),
+    names: Iterable[str] | None = None,
+) -> list[Result]:
+    """Run every implementation on every mask, dtype and size.
+
+    >>> results = build([Size(1, 3, 3, 4, 2)], [torch.float64], ["five stages", "fused"])
+    >>> len(results), all(result.passed for result in results)
+    (18, True)
+    """
+    chosen = implementations()
+    if names is not None:
+        chosen = {name: chosen[name] for name in names}
+    results = []
+    for seed, size in enumerate(sizes):
+        exact = _attention(size, seed)
+        for mask, predicate in mask_kinds(size).items():
+            x, context = _inputs(size, seed)
+            reference = _run(_loops, Case(exact, x, context, predicate))
+            for dtype in dtypes:
+                case = Case(
+                    deepcopy(exact).to(dtype),
+                    x.to(dtype),
+                    None if context is None else context.to(dtype),
+                    predicate,
+                )
+                results += [
+                    _compare(name, run, case, mask, size, reference)
+                    for name, run in chosen.items()
+                ]
+    return results
+
+
+def matrix(results: Iterable[Result], dtype: torch.dtype) -> dict[str, dict[str, float | str]]:
+    """Implementation → mask → the largest difference over all sizes, or the reason for none."""
+    cells: dict[str, dict[str, float | str]] = {}
+    for result in results:
+        if result.dtype is dtype:
+            row = cells.setdefault(result.implementation, {})
+            old = row.get(result.mask, result.reason)
+            known = old if isinstance(old, float) else -1.0
+            row[result.mask] = old if result.delta is None else max(known, result.delta)
+    return cells
+
+
+def _compare(
+    name: str,
+    run: Callable[[Case], Tensor],
+    case: Case,
+    mask: str,
+    size: Size,
+    reference: Tensor,
+) -> Result:
+    try:
+        y = _run(run, case)
+    except NotApplicableError as error:
+        return Result(name, mask, case.x.dtype, size, None, str(error))
+    gap = (y.double() - reference).abs()
+    if name in FOREIGN and case.dense is not None:
+        sees = case.dense.any(dim=-1)[:, 0].expand(gap.shape[:-1])
+        gap = gap[sees]
+    if not gap.numel():
+        return Result(name, mask, case.x.dtype, size, None, "no query sees anything")
+    return Result(name, mask, case.x.dtype, size, gap.max().item())
+
+
+FOREIGN = {
+    "nn.MultiheadAttention, weights",
+    "nn.MultiheadAttention, no weights",
+    "nn.MultiheadAttention, fast path",
+    "BERT layer",
+    "GPT-2 layer",
+}
+
+
+def _run(run: Callable[[Case], Tensor], case: Case) -> Tensor:
+    return run(case).detach()
+
+
+def _loops(case: Case) -> Tensor:
+    return naive.loops(case.attention, case.x, case.context, case.dense)
+
+
+def _attention(size: Size, seed: int) -> MultiHeadAttention:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        attention = MultiHeadAttention(
+            size.d_model, size.n_heads, d_head=size.d_head, bias=size.bias
+        )
+        for parameter in attention.parameters():
+            nn.init.normal_(parameter, std=0.5)
+    return attention.double().eval()
+
+
+def _inputs(size: Size, seed: int) -> tuple[Tensor, Tensor | None]:
+    numbers = torch.Generator().manual_seed(seed)
+    rows = (size.batch, size.n_query, size.d_model), (size.batch, size.n_key, size.d_model)
+    x, context = (torch.randn(r, generator=numbers, dtype=torch.float64) for r in rows)
+    return x, None if size.n_query == size.n_key else context
+
+
+def _fused(case: Case) -> FusedMultiHeadAttention:
+    return FusedMultiHeadAttention.from_attention(case.attention)
+
+
+def _parts(attention: MultiHeadAttention) -> tuple[nn.Linear, ...]:
+    project = attention.project
+    return project.W_Q, project.W_K, project.W_V, attention.W_O
+
+
+def _torch_module(case: Case) -> nn.MultiheadAttention:
+    attention = case.attention
+    if attention.n_heads * attention.d_head != attention.d_model:
+        raise NotApplicableError("d_head is fixed")
+    *qkv, out = _parts(attention)
+    module = nn.MultiheadAttention(
+        attention.d_model,
+        attention.n_heads,
+        bias=out.bias is not None,
+        batch_first=True,
+        dtype=case.x.dtype,
+    )
+    state = {"in_proj_weight": torch.cat([W.weight for W in qkv]), "out_proj.weight": out.weight}
+    if out.bias is not None:
+        state |= {"in_proj_bias": torch.cat([W.bias for W in qkv]), "out_proj.bias": out.bias}
+    module.load_state_dict(state)
+    return module.eval()
+
+
+def _torch(case: Case, *, need_weights: bool) -> Tensor:
+    module, blocked = _torch_module(case), None
+    context = case.x if case.context is None else case.context
+    if case.dense is not None:
+        shape = (len(case.x), module.num_heads, case.x.shape[1], context.shape[1])
+        blocked = masks.to_torch(case.dense).expand(shape).flatten(end_dim=1)
+    return module(case.x, context, context, attn_mask=blocked, need_weights=need_weights)[0]
+
+
+def _torch_fast(case: Case) -> Tensor:
+    if case.context is not None:
+        raise NotApplicableError("self-attention only")
+    if case.attention.n_heads % 2:
+        raise NotApplicableError("even n_heads only")
+    if case.attention.W_O.bias is None:
+        raise NotApplicableError("needs biases")
+    with torch.no_grad():
+        return _torch(case, need_weights=False)
+
+
+def _bert_module(case: Case) -> Any:
+    from transformers import BertConfig
+    from transformers.models.bert.modeling_bert import BertAttention
+
+    if case.context is not None:
+        raise NotApplicableError("self-attention only")
+    if case.attention.n_heads * case.attention.d_head != case.attention.d_model:
+        raise NotApplicableError("d_head is fixed")
+    config = BertConfig(
+        hidden_size=case.attention.d_model,
+        num_attention_heads=case.attention.n_heads,
+        attn_implementation="eager",
+    )
+    module = BertAttention(config, layer_idx=0).to(case.x.dtype).eval()
+    inner = module.self
+    _copy(_parts(case.attention), (inner.query, inner.key, inner.value, module.output.dense))
+    return module
+
+
+def _bert(case: Case) -> Tensor:
+    module = _bert_module(case)
+    return module.output.dense(module.self(case.x, attention_mask=_finite(case))[0])
+
+
+def _gpt2_module(case: Case) -> Any:
+    from transformers import GPT2Config
+    from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
+
+    if case.context is not None:
+        raise NotApplicableError("self-attention only")
+    if case.attention.n_heads * case.attention.d_head != case.attention.d_model:
+        raise NotApplicableError("d_head is fixed")
+    config = GPT2Config(
+        n_embd=case.attention.d_model,
+        n_head=case.attention.n_heads,
+        attn_implementation="eager",
+    )
+    module = GPT2Attention(config, layer_idx=0).to(case.x.dtype).eval()
+    *qkv, out = _parts(case.attention)
+    with torch.no_grad():
+        module.c_attn.weight.copy_(torch.cat([W.weight for W in qkv]).T)
+        module.c_proj.weight.copy_(out.weight.T)
+        if out.bias is not None:
+            module.c_attn.bias.copy_(torch.cat([W.bias for W in qkv]))
+            module.c_proj.bias.copy_(out.bias)
+    return module
+
+
+def _gpt2(case: Case) -> Tensor:
+    module, n = _gpt2_module(case), 2 * case.x.shape[1]
+    looks_ahead = ~masks.causal.dense(n, n)
+    if case.predicate is None or (case.predicate.dense(n, n) & looks_ahead).any():
+        raise NotApplicableError("always causal")
+    return module(case.x, attention_mask=_finite(case))[0]
+
+
+def _finite(case: Case) -> Tensor | None:
+    """The additive mask as Hugging Face writes it: the lowest finite number for -inf."""
+    if case.additive is None:
+        return None
+    return case.additive.clamp(min=torch.finfo(case.x.dtype).min)
+
+
+def _copy(sources: Iterable[nn.Linear], targets: Iterable[nn.Linear]) -> None:
+    with torch.no_grad():
+        for source, target in zip(sources, targets, strict=True):
+            target.weight.copy_(source.weight)
+            nn.init.zeros_(target.bias)
+            if source.bias is not None:
+                target.bias.copy_(source.bias)
