@@ -26,7 +26,7 @@ class MultiHeadAttention(Stage):
 
     Raises
     ------
-    ValueError : for sizes below one, or heads that do not divide d_model when d_head is not given
+    ValueError : for sizes below one, or heads that do not divide d_model without a d_head
 
     Examples
     --------

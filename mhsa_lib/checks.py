@@ -47,7 +47,7 @@ def head_width(d_model: int, n_heads: int, d_head: int | None = None) -> int:
     >>> head_width(d_model=10, n_heads=4)
     Traceback (most recent call last):
     ...
-    ValueError: n_heads=4 does not divide d_model=10; try d_model=8 or d_model=12, or set d_head.
+    ValueError: n_heads=4 does not divide d_model=10; try d_model=8 or d_model=12, or set ...
     """
     positive(d_model=d_model, n_heads=n_heads)
     if d_head is not None:
@@ -57,7 +57,8 @@ def head_width(d_model: int, n_heads: int, d_head: int | None = None) -> int:
         below, above = d_model - d_model % n_heads, d_model + -d_model % n_heads
         options = " or ".join(f"d_model={size}" for size in (below, above) if size)
         raise ValueError(
-            f"n_heads={n_heads} does not divide d_model={d_model}; try {options}, or set d_head."
+            f"n_heads={n_heads} does not divide d_model={d_model}; "
+            f"try {options}, or set d_head."
         )
     return d_model // n_heads
 
@@ -128,12 +129,14 @@ def boolean(mask: Any) -> None:
     """
     if not isinstance(mask, Tensor):
         raise TypeError(
-            f"mask is a {type(mask).__name__}, not a bool tensor or a predicate of mhsa_lib.masks."
+            f"mask is a {type(mask).__name__}; "
+            f"pass a bool tensor or a predicate of mhsa_lib.masks."
         )
     if mask.dtype is not torch.bool:
         raise TypeError(
-            f'mask has dtype {mask.dtype}, not bool; True means "may look". For numbers 0/1 use '
-            f"mask.bool(), for an additive mask of 0 and -inf masks.from_additive(mask)."
+            f'mask has dtype {mask.dtype}, not bool; True means "may look". '
+            f"For numbers 0/1 use mask.bool(), "
+            f"for an additive mask of 0 and -inf masks.from_additive(mask)."
         )
 
 
@@ -143,7 +146,7 @@ def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
     >>> mask_fits(torch.ones(2, 7, dtype=torch.bool), (2, 4, 5, 7))
     Traceback (most recent call last):
     ...
-    ValueError: mask (2, 7) does not fit scores (2, 4, 5, 7), which are (batch, head, query, key)...
+    ValueError: mask (2, 7) does not fit scores (2, 4, 5, 7), ...
     """
     given, wanted = tuple(mask.shape), tuple(shape)
     fits = len(given) <= len(wanted) and all(
@@ -157,5 +160,6 @@ def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
     elif len(wanted) == 4 and given == (wanted[0], *wanted[2:]):
         repair = "for one mask per sequence use mask[:, None]"
     raise ValueError(
-        f"mask {given} does not fit scores {wanted}, which are (batch, head, query, key); {repair}."
+        f"mask {given} does not fit scores {wanted}, "
+        f"which are (batch, head, query, key); {repair}."
     )

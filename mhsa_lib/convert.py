@@ -28,8 +28,8 @@ def from_torch(source: nn.MultiheadAttention) -> MultiHeadAttention:
         raise TypeError(_wrong("from_torch", "torch.nn.MultiheadAttention", source))
     if source.in_proj_weight is None:
         raise ValueError(
-            f"kdim={source.kdim} or vdim={source.vdim} differs from embed_dim={source.embed_dim}; "
-            f"only equal widths are converted."
+            f"kdim={source.kdim} or vdim={source.vdim} differs from "
+            f"embed_dim={source.embed_dim}; only equal widths are converted."
         )
     if source.bias_k is not None or source.add_zero_attn:
         raise ValueError(
@@ -88,12 +88,15 @@ def from_gpt2(source: Any) -> MultiHeadAttention:
     of ``nn.Linear``'s layout.
     """
     try:
-        packed, output, n_heads = source.c_attn, source.c_proj, source.num_heads
-        crossed, d_head, dropout = source.is_cross_attention, source.head_dim, source.attn_dropout.p
+        packed, output = source.c_attn, source.c_proj
+        n_heads, d_head = source.num_heads, source.head_dim
+        crossed, dropout = source.is_cross_attention, source.attn_dropout.p
     except AttributeError as error:
         raise TypeError(_wrong("from_gpt2", "a GPT2Attention", source)) from error
     if crossed:
-        raise ValueError("this GPT2Attention is a cross-attention; only self-attention is converted.")
+        raise ValueError(
+            "this GPT2Attention is a cross-attention; only self-attention is converted."
+        )
     attention = MultiHeadAttention(
         output.weight.shape[1], n_heads, d_head=d_head, bias=True, dropout=dropout
     )

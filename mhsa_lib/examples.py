@@ -34,7 +34,7 @@ def attention(d_model: int = 12, n_heads: int = 3, *, bias: bool = False) -> Mul
 
 
 def worked() -> tuple[Tensor, MultiHeadAttention]:
-    """Two tokens of width 4, two heads of width 2, every number small enough for pencil and paper.
+    """Two tokens of width 4 and two heads of width 2: small enough for pencil and paper.
 
     W_Q and W_O come from a widely copied worked example whose printed Q is wrong in all eight
     entries; W_K and W_V pick columns of x: head 1 has keys (1, 2) and values (1, 3), head 2

@@ -99,7 +99,10 @@ class FusedMultiHeadAttention(nn.Module):
         return attention.train(self.training)
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
-        """As ``MultiHeadAttention.forward``. ``masks.causal`` over equal lengths costs no mask."""
+        """As ``MultiHeadAttention.forward``.
+
+        ``masks.causal`` over equal lengths reaches the kernel without a (query × key) tensor.
+        """
         q, k, v = (split_heads(rows, self.n_heads) for rows in self._project(x, context))
         return self.W_O(concat_heads(self._attend(q, k, v, mask)))
 

@@ -1,4 +1,4 @@
-"""The shape ledger of a trace as HTML: one colour per axis, a bar for the size of each tensor."""
+"""The shape ledger of a trace as HTML: a colour per axis, a bar for the size of a tensor."""
 
 from dataclasses import dataclass
 from html import escape
@@ -27,12 +27,16 @@ CELL = "padding:.15em .6em;text-align:left;white-space:nowrap;border:0;backgroun
 NUMBER = CELL + ";text-align:right;font-variant-numeric:tabular-nums"
 
 
+COLUMNS = dict.fromkeys(("wire", "axes", "size", "result"), CELL) | dict.fromkeys(
+    ("bytes", "FLOPs"), NUMBER
+)
+
+
 def html(name: str, rows: list[Step]) -> str:
     """A table with a row per wire, readable without colour and by a screen reader."""
     largest = max((row.bytes for row in rows), default=0) or 1
     head = "".join(
-        f'<th scope="col" style="{NUMBER if title in {"bytes", "FLOPs"} else CELL}">{title}</th>'
-        for title in ("wire", "axes", "size", "result", "bytes", "FLOPs")
+        f'<th scope="col" style="{style}">{title}</th>' for title, style in COLUMNS.items()
     )
     body = "".join(_row(row, largest) for row in rows)
     return (

@@ -47,7 +47,7 @@ class Predicate:
     def dense(
         self, n_query: int, n_key: int, device: torch.device | str | None = None
     ) -> Tensor:
-        """The boolean tensor, (query, key) with leading batch and head axes if the rule has them.
+        """The boolean tensor (query, key), batch and head axes before it if the rule has them.
 
         >>> causal.dense(2, 3)
         tensor([[ True,  True, False],
@@ -143,7 +143,9 @@ def custom(rule: Callable[[Tensor, Tensor], Tensor]) -> Predicate:
     ·■·■
     """
     if not callable(rule):
-        raise TypeError(f"custom takes a function of (query, key), not a {type(rule).__name__}.")
+        raise TypeError(
+            f"custom takes a function of (query, key), not a {type(rule).__name__}."
+        )
     return Predicate(rule, f"custom({getattr(rule, '__name__', 'rule').strip('<>')})")
 
 
@@ -200,7 +202,9 @@ def from_additive(mask: Tensor) -> Tensor:
     """
     if not isinstance(mask, Tensor) or not mask.is_floating_point():
         kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
-        raise TypeError(f"an additive mask is a floating-point tensor of 0 and -inf, not {kind}.")
+        raise TypeError(
+            f"an additive mask is a floating-point tensor of 0 and -inf, not {kind}."
+        )
     allowed, forbidden = mask == 0, mask <= torch.finfo(mask.dtype).min
     neither = mask[~(allowed | forbidden)]
     if neither.numel():

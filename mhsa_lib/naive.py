@@ -72,7 +72,8 @@ def loops(
     context = x if context is None else context
     if x.ndim == 2:
         return loops(attention, x[None], context[None], mask)[0]
-    n_heads, shape = attention.n_heads, (len(x), attention.n_heads, x.shape[1], context.shape[1])
+    n_heads = attention.n_heads
+    shape = (len(x), n_heads, x.shape[1], context.shape[1])
     allowed = torch.ones(shape) if mask is None else mask.expand(shape)
     y = []
     for item in range(len(x)):

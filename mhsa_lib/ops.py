@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -50,7 +49,14 @@ class Ops(list[Op]):
         """One line per operation."""
         rows = [("op", "shape", "stride", "result", "bytes", "FLOPs")]
         rows += [
-            (op.name, _axes(op.shape), _axes(op.stride), op.result, f"{op.bytes:,}", f"{op.flops:,}")
+            (
+                op.name,
+                _axes(op.shape),
+                _axes(op.stride),
+                op.result,
+                f"{op.bytes:,}",
+                f"{op.flops:,}",
+            )
             for op in self
         ]
         return align(rows, right=(4, 5))
@@ -97,6 +103,7 @@ class Listener(TorchDispatchMode):
 def trace_ops(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Ops:
     """Run ``fn(*args, **kwargs)`` and list what torch did, in any module, third-party ones too.
 
+    >>> import torch
     >>> ops = trace_ops(lambda x: x.mT @ x, torch.randn(2, 3))
     >>> [(op.name, op.result, op.flops) for op in ops]
     [('transpose', 'view', 0), ('mm', 'copy', 36)]

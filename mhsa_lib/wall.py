@@ -8,21 +8,16 @@ query sees something; ours are compared everywhere, zeros included.
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import masks, naive
+from mhsa_lib import masks, naive, peers
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert import from_bert, from_gpt2, from_torch
 from mhsa_lib.fused import FusedMultiHeadAttention
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-5}
-
-
-class NotApplicableError(Exception):
-    """An implementation has no way to express this case; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -125,13 +120,15 @@ def implementations() -> dict[str, Callable[[Case], Tensor]]:
         "nn.MultiheadAttention, weights": lambda c: _torch(c, need_weights=True),
         "nn.MultiheadAttention, no weights": lambda c: _torch(c, need_weights=False),
         "nn.MultiheadAttention, fast path": lambda c: _torch_fast(c),
-        "converted from torch": lambda c: from_torch(_torch_module(c))(
+        "converted from torch": lambda c: from_torch(peers.torch_module(c.attention))(
             c.x, c.context, c.predicate
         ),
         "BERT layer": _bert,
-        "converted from BERT": lambda c: from_bert(_bert_module(c))(c.x, c.context, c.predicate),
+        "converted from BERT": lambda c: from_bert(peers.bert_module(c.attention))(
+            c.x, c.context, c.predicate
+        ),
         "GPT-2 layer": _gpt2,
-        "converted from GPT-2": lambda c: from_gpt2(_gpt2_module(c))(
+        "converted from GPT-2": lambda c: from_gpt2(peers.gpt2_module(c.attention))(
             c.x, c.context, c.predicate
         ),
     }
@@ -193,7 +190,7 @@ def _compare(
 ) -> Result:
     try:
         y = _run(run, case)
-    except NotApplicableError as error:
+    except peers.NotApplicableError as error:
         return Result(name, mask, case.x.dtype, size, None, str(error))
     gap = (y.double() - reference).abs()
     if name in FOREIGN and case.dense is not None:
@@ -243,32 +240,8 @@ def _fused(case: Case) -> FusedMultiHeadAttention:
     return FusedMultiHeadAttention.from_attention(case.attention)
 
 
-def _parts(attention: MultiHeadAttention) -> tuple[nn.Linear, ...]:
-    project = attention.project
-    return project.W_Q, project.W_K, project.W_V, attention.W_O
-
-
-def _torch_module(case: Case) -> nn.MultiheadAttention:
-    attention = case.attention
-    if attention.n_heads * attention.d_head != attention.d_model:
-        raise NotApplicableError("d_head is fixed")
-    *qkv, out = _parts(attention)
-    module = nn.MultiheadAttention(
-        attention.d_model,
-        attention.n_heads,
-        bias=out.bias is not None,
-        batch_first=True,
-        dtype=case.x.dtype,
-    )
-    state = {"in_proj_weight": torch.cat([W.weight for W in qkv]), "out_proj.weight": out.weight}
-    if out.bias is not None:
-        state |= {"in_proj_bias": torch.cat([W.bias for W in qkv]), "out_proj.bias": out.bias}
-    module.load_state_dict(state)
-    return module.eval()
-
-
 def _torch(case: Case, *, need_weights: bool) -> Tensor:
-    module, blocked = _torch_module(case), None
+    module, blocked = peers.torch_module(case.attention), None
     context = case.x if case.context is None else case.context
     if case.dense is not None:
         shape = (len(case.x), module.num_heads, case.x.shape[1], context.shape[1])
@@ -277,70 +250,33 @@ def _torch(case: Case, *, need_weights: bool) -> Tensor:
 
 
 def _torch_fast(case: Case) -> Tensor:
-    if case.context is not None:
-        raise NotApplicableError("self-attention only")
+    _self_only(case)
     if case.attention.n_heads % 2:
-        raise NotApplicableError("even n_heads only")
+        raise peers.NotApplicableError("even n_heads only")
     if case.attention.W_O.bias is None:
-        raise NotApplicableError("needs biases")
+        raise peers.NotApplicableError("needs biases")
     with torch.no_grad():
         return _torch(case, need_weights=False)
 
 
-def _bert_module(case: Case) -> Any:
-    from transformers import BertConfig
-    from transformers.models.bert.modeling_bert import BertAttention
-
-    if case.context is not None:
-        raise NotApplicableError("self-attention only")
-    if case.attention.n_heads * case.attention.d_head != case.attention.d_model:
-        raise NotApplicableError("d_head is fixed")
-    config = BertConfig(
-        hidden_size=case.attention.d_model,
-        num_attention_heads=case.attention.n_heads,
-        attn_implementation="eager",
-    )
-    module = BertAttention(config, layer_idx=0).to(case.x.dtype).eval()
-    inner = module.self
-    _copy(_parts(case.attention), (inner.query, inner.key, inner.value, module.output.dense))
-    return module
-
-
 def _bert(case: Case) -> Tensor:
-    module = _bert_module(case)
+    _self_only(case)
+    module = peers.bert_module(case.attention)
     return module.output.dense(module.self(case.x, attention_mask=_finite(case))[0])
 
 
-def _gpt2_module(case: Case) -> Any:
-    from transformers import GPT2Config
-    from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
-
-    if case.context is not None:
-        raise NotApplicableError("self-attention only")
-    if case.attention.n_heads * case.attention.d_head != case.attention.d_model:
-        raise NotApplicableError("d_head is fixed")
-    config = GPT2Config(
-        n_embd=case.attention.d_model,
-        n_head=case.attention.n_heads,
-        attn_implementation="eager",
-    )
-    module = GPT2Attention(config, layer_idx=0).to(case.x.dtype).eval()
-    *qkv, out = _parts(case.attention)
-    with torch.no_grad():
-        module.c_attn.weight.copy_(torch.cat([W.weight for W in qkv]).T)
-        module.c_proj.weight.copy_(out.weight.T)
-        if out.bias is not None:
-            module.c_attn.bias.copy_(torch.cat([W.bias for W in qkv]))
-            module.c_proj.bias.copy_(out.bias)
-    return module
-
-
 def _gpt2(case: Case) -> Tensor:
-    module, n = _gpt2_module(case), 2 * case.x.shape[1]
+    _self_only(case)
+    module, n = peers.gpt2_module(case.attention), case.x.shape[1]
     looks_ahead = ~masks.causal.dense(n, n)
-    if case.predicate is None or (case.predicate.dense(n, n) & looks_ahead).any():
-        raise NotApplicableError("always causal")
+    if case.dense is None or n == 1 or (case.dense & looks_ahead).any():
+        raise peers.NotApplicableError("always causal")
     return module(case.x, attention_mask=_finite(case))[0]
+
+
+def _self_only(case: Case) -> None:
+    if case.context is not None:
+        raise peers.NotApplicableError("self-attention only")
 
 
 def _finite(case: Case) -> Tensor | None:
@@ -348,12 +284,3 @@ def _finite(case: Case) -> Tensor | None:
     if case.additive is None:
         return None
     return case.additive.clamp(min=torch.finfo(case.x.dtype).min)
-
-
-def _copy(sources: Iterable[nn.Linear], targets: Iterable[nn.Linear]) -> None:
-    with torch.no_grad():
-        for source, target in zip(sources, targets, strict=True):
-            target.weight.copy_(source.weight)
-            nn.init.zeros_(target.bias)
-            if source.bias is not None:
-                target.bias.copy_(source.bias)
