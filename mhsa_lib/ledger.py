@@ -23,13 +23,17 @@ class Step:
     flops: int
 
 
-CELL = "padding:.15em .6em;text-align:left;white-space:nowrap;border:0;background:none"
+CELL = "padding:.15em .5em;text-align:left;white-space:nowrap;border:0;background:none"
 NUMBER = CELL + ";text-align:right;font-variant-numeric:tabular-nums"
-
-
-COLUMNS = dict.fromkeys(("wire", "axes", "size", "result"), CELL) | dict.fromkeys(
-    ("bytes", "FLOPs"), NUMBER
-)
+COLUMNS = {
+    "wire": CELL,
+    "axes": CELL,
+    "size": CELL,
+    "result": CELL,
+    "bytes": NUMBER,
+    "FLOPs": NUMBER,
+    "stride": CELL,
+}
 
 
 def html(name: str, rows: list[Step]) -> str:
@@ -39,28 +43,47 @@ def html(name: str, rows: list[Step]) -> str:
         f'<th scope="col" style="{style}">{title}</th>' for title, style in COLUMNS.items()
     )
     body = "".join(_row(row, largest) for row in rows)
+    caption = (
+        f"Wires of {escape(name)}, in order of computation. Bars show bytes, the longest is "
+        f"{short(largest)}; filled bars have both a query and a key axis."
+    )
     return (
-        '<div class="mhsa-ledger" style="overflow-x:auto;max-width:100%">'
-        '<table style="border-collapse:collapse;font-size:.9em;color:inherit;margin:0">'
-        f'<caption style="text-align:left;caption-side:top">Wires of {escape(name)}, in order '
-        f"of computation; bars show bytes, the longest is {largest:,}</caption>"
+        '<div class="mhsa-ledger" role="region" tabindex="0" aria-label="Wires of '
+        f'{escape(name)}" style="overflow-x:auto;max-width:100%">'
+        '<table style="border-collapse:collapse;font-size:.85em;color:inherit;margin:0">'
+        f'<caption style="text-align:left;caption-side:top">{caption}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
+def short(number: int) -> str:
+    """A count in at most four digits: exact below ten thousand, then k, M, G, T, P.
+
+    >>> short(3456), short(33_554_432), short(1_073_741_824)
+    ('3456', '33.6 M', '1.07 G')
+    """
+    if number < 10_000:
+        return str(number)
+    thousands = min((len(str(round(number * 1.0005))) - 1) // 3, 6)
+    return f"{number / 1000**thousands:.3g} {' kMGTPE'[thousands]}"
+
+
 def _row(row: Step, largest: int) -> str:
     chips = "".join(_chip(axis, size) for axis, size in row.axes.items())
-    grows = {"query", "key"} <= row.axes.keys()
+    stride = ", ".join(map(str, row.stride))
+    filled = "currentColor" if {"query", "key"} <= row.axes.keys() else "transparent"
     bar = (
         '<span aria-hidden="true" style="display:inline-block;height:.8em;min-width:1px;'
-        f"width:{8 * row.bytes / largest:.3f}em;border:1px solid currentColor;"
-        f'background:{"currentColor" if grows else "transparent"};opacity:.7"></span>'
+        f"width:{6 * row.bytes / largest:.3f}em;border:1px solid currentColor;"
+        f'background:{filled};opacity:.7"></span>'
     )
     return (
         f'<tr><th scope="row" style="{CELL}"><code>{escape(row.wire)}</code></th>'
         f'<td style="{CELL}">{chips}</td><td style="{CELL}">{bar}</td>'
         f'<td style="{CELL}">{escape(row.result)}</td>'
-        f'<td style="{NUMBER}">{row.bytes:,}</td><td style="{NUMBER}">{row.flops:,}</td></tr>'
+        f'<td style="{NUMBER}">{short(row.bytes)}</td>'
+        f'<td style="{NUMBER}">{short(row.flops)}</td>'
+        f'<td style="{CELL}">({stride})</td></tr>'
     )
 
 
