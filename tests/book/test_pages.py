@@ -1,0 +1,104 @@
+"""The built book: nothing loaded from elsewhere, nothing broken, nothing unreadable."""
+
+import re
+import subprocess
+
+from tools.pages import SITE, Page, Visit
+from tools.repository import ROOT, project
+
+
+def test_the_site_has_a_page_for_every_entry_of_the_table_of_contents(pages):
+    entries = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
+    assert entries
+    assert [e for e in entries if SITE / f"{e}.html" not in pages] == []
+
+
+def test_every_internal_link_leads_to_a_file_and_an_anchor(pages):
+    broken = []
+    for page in pages.values():
+        for link in page.links:
+            found = page.target(link)
+            if found is None:
+                continue
+            file, anchor = found
+            file = file / "index.html" if file.is_dir() else file
+            if not file.exists() or SITE not in file.parents:
+                broken.append(f"{page.name}: {link} (no such file)")
+            elif anchor and file in pages and anchor not in pages[file].anchors:
+                broken.append(f"{page.name}: {link} (no such anchor)")
+    assert broken == []
+
+
+def test_every_image_of_the_text_has_an_alt_text_that_says_something(pages):
+    poor = []
+    for page in pages.values():
+        for image in page.soup.find_all("img"):
+            alt = image.get("alt", "").strip()
+            in_text = image.find_parent("article") is not None
+            # Logos of the frame (the book's, Colab's) may be short; pictures of the text not.
+            if len(alt.split()) < (3 if in_text else 2) or is_file_name(alt):
+                poor.append(f"{page.name}: {image.get('src')} has alt {alt!r}")
+    assert poor == []
+
+
+def is_file_name(alt: str) -> bool:
+    return (
+        alt.startswith("_images") or re.fullmatch(r"\S+\.(png|svg|jpe?g|gif)", alt) is not None
+    )
+
+
+def repository_links(page: Page, address: str) -> list[str]:
+    """Return the files of the repository that a page's Colab, edit and source links name."""
+    owner = address.removeprefix("https://github.com/")
+    colab = rf"https://colab\.research\.google\.com/github/{re.escape(owner)}"
+    pattern = rf"(?:{colab}|{re.escape(address)})/(?:blob|edit|raw|tree)/main/([^#?]+)"
+    return [found[1] for link in page.links if (found := re.match(pattern, link))]
+
+
+def test_every_link_to_colab_or_the_source_names_a_tracked_file(pages):
+    address = project()["address"]
+    named = {file for page in pages.values() for file in repository_links(page, address)}
+    assert any(file.endswith(".ipynb") for file in named)
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    tracked = set(listed.stdout.split()) if listed.returncode == 0 else named
+    assert sorted(f for f in named if f not in tracked or not (ROOT / f).exists()) == []
+
+
+def test_every_notebook_page_can_be_opened_in_colab(pages):
+    without = [
+        page.name
+        for page in pages.values()
+        if page.name.startswith("notebooks/")
+        and not any("colab.research.google.com" in link for link in page.links)
+    ]
+    assert without == []
+
+
+# --- in the browser --------------------------------------------------------------------------
+
+
+def about(visits: list[Visit], attribute: str) -> list[str]:
+    return [f"{v.name}: {line}" for v in visits for line in getattr(v, attribute)]
+
+
+def test_no_page_asks_another_host_for_anything(visits):
+    assert about(visits, "refused") == []
+
+
+def test_the_console_of_every_page_is_clean(visits):
+    assert about(visits, "console") == []
+
+
+def test_no_page_shows_a_traceback(visits):
+    words = ["Traceback (most recent call last)", "<Figure size", "<Axes:"]
+    assert [f"{v.name}: {w}" for v in visits for w in words if w in v.text] == []
+
+
+def test_every_formula_is_typeset(visits):
+    poor = [f"{v.name}: {v.typeset} of {v.formulas}" for v in visits if v.typeset != v.formulas]
+    assert poor == []
+    assert any(v.formulas for v in visits)
+
+
+def test_no_page_is_wider_than_a_phone(visits):
+    assert [f"{v.name}: {v.sideways} px too wide" for v in visits if v.sideways > 1] == []

@@ -1,0 +1,42 @@
+"""The page of checked claims and the cells that settle them name each other."""
+
+import json
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+TARGET = re.compile(r"^\((claim-[a-z0-9-]+)\)=$", flags=re.MULTILINE)
+LINK = re.compile(r"\{ref\}`[^`<]*<(claim-[a-z0-9-]+)>`")
+
+
+def settling_cells() -> dict[str, str]:
+    """Every claim's target and the source of the next code cell."""
+    cells: dict[str, str] = {}
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        waiting: list[str] = []
+        for cell in json.loads(path.read_text())["cells"]:
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "markdown":
+                targets = TARGET.findall(source)
+                assert not set(targets) & cells.keys(), f"{path.name} repeats a target"
+                waiting += targets
+            elif waiting:
+                cells |= dict.fromkeys(waiting, source)
+                waiting = []
+        assert not waiting, f"{path.name}: no cell follows {waiting}"
+    return cells
+
+
+def test_every_claim_is_settled_by_an_assertion():
+    silent = [claim for claim, source in settling_cells().items() if "assert" not in source]
+    assert not silent
+
+
+def test_the_page_lists_every_claim_once_and_nothing_else():
+    listed = LINK.findall((ROOT / "book" / "claims.md").read_text())
+    assert len(listed) == len(set(listed))
+    assert set(listed) == settling_cells().keys()
+
+
+def test_there_are_claims():
+    assert len(settling_cells()) >= 40

@@ -1,0 +1,71 @@
+"""One address, one bootstrap cell: a notebook opened in Colab finds the library."""
+
+import ast
+import re
+import shutil
+
+import pytest
+
+from tools import repository
+from tools.notebooks import notebooks
+from tools.repository import MUST_NAME_IT, ROOT, bootstrap, files, project
+
+
+def test_the_address_is_the_same_everywhere():
+    address = project()["address"]
+    paths = list(files(MUST_NAME_IT))
+    assert {p.name for p in paths} >= {"_config.yml", "CITATION.cff", "README.md"}
+    assert [p.name for p in paths if address not in p.read_text()] == []
+
+
+def test_no_file_names_another_address_of_the_repository():
+    owner, name = project()["address"].split("/")[-2:]
+    other = re.compile(rf"github\.com/(?!{owner}/)[\w-]+/{name}\b")
+    assert [p.name for p in files(repository.PLACES) if other.search(p.read_text())] == []
+
+
+def test_every_notebook_opens_with_the_bootstrap_cell(notebook):
+    cell = notebook.cells[1]
+    assert cell.source == bootstrap()
+    assert cell.metadata.tags == ["remove-cell"]
+
+
+def test_the_bootstrap_cell_takes_the_tag_of_this_version_and_no_dependencies():
+    address, version = project().values()
+    installs = [line for line in bootstrap().splitlines() if "pip install" in line]
+    assert all("--no-deps" in line for line in installs)
+    assert installs[-1].endswith(f"git+{address}@v{version}")
+    assert f"version: {version}" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_bootstrap_cell_is_python_but_for_its_magics():
+    ast.parse(bootstrap().replace("%pip", "pass  # "))
+
+
+def test_the_library_pins_no_upper_version():
+    text = (ROOT / "pyproject.toml").read_text()
+    runtime = re.search(r"^dependencies = \[(.*?)\]", text, re.MULTILINE | re.DOTALL)[1]
+    assert "torch>=" in runtime
+    assert not re.search(r"[<=~]=?\s*\d", runtime.replace(">=", ""))
+
+
+@pytest.fixture
+def copy(tmp_path, monkeypatch):
+    """Work on a copy of the files that name the address."""
+    for path in files(repository.PLACES):
+        target = tmp_path / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    monkeypatch.setattr(repository, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_the_address_can_be_changed_everywhere_at_once(copy):
+    new = "https://example.org/someone/book"
+    old = project()["address"]
+    repository.change(new)
+    assert project()["address"] == new
+    texts = [path.read_text() for path in files(repository.PLACES)]
+    assert not any(old in text for text in texts)
+    assert sum(new in text for text in texts) >= 3 + len(notebooks())
+    assert new in bootstrap()

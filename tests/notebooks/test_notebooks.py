@@ -1,0 +1,111 @@
+"""Notebooks are executed once, stored tidily, and refused when they are stale."""
+
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from tools import notebooks
+from tools.repository import ROOT, bootstrap
+
+
+@pytest.fixture
+def fresh():
+    """Return a small notebook as `make notebooks` would leave it."""
+    cell = new_code_cell("1 + 1", execution_count=2)
+    nb = new_notebook(cells=[new_markdown_cell("# Why?"), cell])
+    notebooks.place_bootstrap(nb)
+    nb.cells[1].execution_count = 1
+    notebooks.normalise(nb)
+    return nb
+
+
+def refuses(nb, path):
+    """Run the command that the build runs, and return what it says (empty: nothing)."""
+    nbformat.write(nb, path)
+    command = [sys.executable, "-m", "tools.notebooks", "--check", str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert bool(done.stdout) == bool(done.returncode), done.stderr
+    return done.stdout
+
+
+def test_a_fresh_notebook_passes(fresh, tmp_path):
+    assert refuses(fresh, tmp_path / "some.ipynb") == ""
+
+
+def test_a_notebook_that_was_edited_after_its_run_is_refused(fresh, tmp_path):
+    fresh.cells[-1].source = "1 + 2"
+    assert "its code changed" in refuses(fresh, tmp_path / "some.ipynb")
+
+
+def test_a_notebook_that_ran_with_another_library_is_refused(fresh):
+    fresh.metadata["mhsa"]["library"] = "0" * 64
+    assert notebooks.why_stale(fresh) == "mhsa_lib changed after it was executed"
+
+
+def test_a_stripped_notebook_is_refused(fresh):
+    fresh.cells[-1].execution_count = None
+    assert notebooks.why_stale(fresh) == "has cells that were never executed"
+
+
+def test_a_notebook_with_another_bootstrap_cell_is_refused(fresh):
+    fresh.cells[1].source += "\n"
+    assert "bootstrap" in notebooks.why_stale(fresh)
+
+
+def test_editing_the_text_makes_nothing_stale(fresh):
+    fresh.cells[0].source = "# Why not?"
+    assert notebooks.why_stale(fresh) is None
+
+
+def test_the_hash_of_the_library_sees_every_file_and_name(tmp_path):
+    hashes = set()
+    for name, text in [("a.py", "1"), ("a.py", "2"), ("b.js", "2"), ("c.css", "")]:
+        (tmp_path / name).write_text(text)
+        hashes.add(notebooks.library_hash(tmp_path))
+    (tmp_path / "a.pyc").write_text("")
+    assert len(hashes | {notebooks.library_hash(tmp_path)}) == 4
+
+
+def test_what_depends_on_the_machine_is_not_stored(fresh):
+    view = {notebooks.WIDGET_VIEW: {"model_id": "a1"}, "text/plain": "IntSlider()"}
+    twin = {**view, "text/html": "<svg/>"}
+    error = new_output("error", ename="ValueError", evalue="no", traceback=["/tmp/x", "no"])
+    cell = fresh.cells[-1]
+    cell.outputs = [
+        new_output("display_data", data=view),
+        new_output("display_data", data=twin),
+        new_output("stream", text="a"),
+        new_output("stream", text="b"),
+        error,
+    ]
+    cell.metadata = {"execution": {"iopub.status.busy": "now"}, "tags": ["x"]}
+    fresh.metadata["widgets"] = {"state": {}}
+    notebooks.normalise(fresh)
+    html, stream, error = cell.outputs
+    assert html.data == {"text/plain": "IntSlider()", "text/html": "<svg/>"}
+    assert stream.text == "ab"
+    assert error.traceback == ["ValueError: no"]
+    assert cell.metadata == {"tags": ["x"]}
+    assert "widgets" not in fresh.metadata
+
+
+def test_normalising_twice_changes_nothing(fresh):
+    once = nbformat.writes(fresh)
+    notebooks.normalise(fresh)
+    assert nbformat.writes(fresh) == once
+
+
+def test_the_bootstrap_cell_is_placed_once_after_the_title(fresh):
+    notebooks.place_bootstrap(fresh)
+    assert [c.id for c in fresh.cells].count("bootstrap") == 1
+    assert fresh.cells[1].source == bootstrap()
+
+
+def test_a_notebook_is_run_in_an_empty_folder_elsewhere_with_this_library(tmp_path):
+    code = "import os, mhsa_lib\nprint(os.listdir(), mhsa_lib.__file__)"
+    nb = new_notebook(cells=[new_code_cell(code)])
+    notebooks.execute(nb)
+    assert nb.cells[0].outputs[0].text == f"[] {ROOT / 'mhsa_lib' / '__init__.py'}\n"

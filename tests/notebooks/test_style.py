@@ -1,0 +1,210 @@
+"""The form that every chapter keeps, read off the stored notebooks."""
+
+import re
+import statistics
+from itertools import pairwise
+
+from tools.notebooks import STUB, code_cells, notebooks, tags
+
+FRAME = [
+    "What you will be able to do",
+    "Before you start",
+    "What to remember",
+    "Exercises",
+    "Sources",
+]
+HIDDEN = {"remove-cell", "remove-input", "hide-cell", "hide-input"}
+# What depends on the machine or the day: addresses, paths, versions, timings, random names.
+UNSTABLE = (
+    r"\b0x[0-9a-f]{6,}|(?<![\w.])/(?:home|root|tmp|usr|work|content|Users)/|site-packages"
+    r"|\b\d+\.\d+\.\d+\b|\b\d+\.\d+\+\w+|\b\d[\d.]* ?(?:ms|µs|us|ns|seconds|it/s)\b"
+    r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}"
+)
+PLUMBING = r"sys\.path|\bplt\.|\bpip\b|^\s*[%!]|os\.environ|warnings\.|rcParams|NBVAL_"
+
+
+def visible_lines(cell):
+    return [line for line in cell.source.splitlines() if line.strip()]
+
+
+def reader_cells(notebook):
+    """Return the code cells that a reader reads: all but the bootstrap cell."""
+    return [cell for cell in code_cells(notebook) if cell.id != "bootstrap"]
+
+
+def markdown(notebook):
+    return "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+
+
+def texts(output):
+    """Return every text that an output shows."""
+    if output.output_type == "stream":
+        return [output.text]
+    if output.output_type == "error":
+        return [output.evalue]
+    return [str(body) for mime, body in output.data.items() if not mime.startswith("image/p")]
+
+
+def between(notebook, start, end):
+    """Yield the code cells between directives whose names begin with start and end."""
+    inside, cells = False, []
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and inside:
+            cells.append(cell)
+        if cell.cell_type == "markdown":
+            inside = inside or f"{{{start}}}" in cell.source
+            if inside and f"{{{end}}}" in cell.source:
+                yield cells
+                inside, cells = False, []
+
+
+def test_there_are_notebooks():
+    assert notebooks()
+
+
+# --- the frame -------------------------------------------------------------------------------
+
+
+def test_the_first_cell_is_a_title_that_asks_the_question(notebook):
+    first = notebook.cells[0]
+    assert first.cell_type == "markdown"
+    assert first.source.startswith("# ")
+    assert "?" in first.source
+
+
+def test_there_is_one_title(notebook):
+    prose = re.sub(r"```.*?```", "", markdown(notebook), flags=re.DOTALL)
+    assert len(re.findall(r"^# ", prose, flags=re.MULTILINE)) == 1
+
+
+def test_the_sections_of_the_frame_are_there_in_order(notebook):
+    headings = re.findall(r"^## (.+?)\s*$", markdown(notebook), flags=re.MULTILINE)
+    assert [h for h in headings if h in FRAME] == FRAME
+
+
+def test_the_imports_are_one_short_cell(notebook):
+    importing = [
+        c for c in reader_cells(notebook) if re.search(r"^(import|from) ", c.source, re.M)
+    ]
+    assert len(importing) == 1
+    assert len(visible_lines(importing[0])) <= 6
+
+
+# --- the size --------------------------------------------------------------------------------
+
+
+def test_a_code_cell_holds_one_idea(notebook):
+    lengths = [len(visible_lines(cell)) for cell in reader_cells(notebook)]
+    assert max(lengths) <= 15
+    assert statistics.median(lengths) <= 5
+    assert statistics.quantiles(lengths, n=10)[-1] <= 12
+
+
+def test_a_chapter_can_be_read_in_one_sitting(notebook):
+    assert len(code_cells(notebook)) <= 35
+    assert len(markdown(notebook).split()) <= 3000
+
+
+def test_no_two_code_cells_in_a_row(notebook):
+    """Except hidden ones, and a check (tag `check`) right after what it checks."""
+    cells = [cell for cell in notebook.cells if not tags(cell) & HIDDEN]
+    pairs = [
+        second.source.splitlines()[0]
+        for first, second in pairwise(cells)
+        if first.cell_type == second.cell_type == "code" and "check" not in tags(second)
+    ]
+    assert pairs == []
+
+
+# --- the cells -------------------------------------------------------------------------------
+
+
+def test_no_cell_shows_plumbing(notebook):
+    found = [
+        line
+        for cell in reader_cells(notebook)
+        for line in cell.source.splitlines()
+        if re.search(PLUMBING, line)
+    ]
+    assert found == []
+
+
+def test_every_figure_has_an_alt_text_and_a_caption_that_states_the_finding(notebook):
+    poor = []
+    for cell in code_cells(notebook):
+        if not any("image/" in mime for out in cell.outputs for mime in out.get("data", {})):
+            continue
+        shown = cell.metadata.get("mystnb", {})
+        alt = shown.get("image", {}).get("alt", "")
+        caption = shown.get("figure", {}).get("caption", "")
+        if len(alt.split()) < 5 or len(caption.split()) < 4:
+            poor.append((cell.source.splitlines()[0], alt, caption))
+    assert poor == []
+
+
+def test_no_cell_ends_in_the_bare_name_of_an_object(notebook):
+    bare = [
+        out.data["text/plain"]
+        for cell in code_cells(notebook)
+        for out in cell.outputs
+        if out.output_type == "execute_result" and "text/html" not in out.data
+        if re.fullmatch(r"\[?<[^<>\n]*>\]?", out.data.get("text/plain", ""))
+    ]
+    assert bare == []
+
+
+def test_no_cell_leaves_a_warning(notebook):
+    said = [
+        out.text
+        for c in code_cells(notebook)
+        for out in c.outputs
+        if out.get("name") == "stderr"
+    ]
+    assert said == []
+
+
+def test_compared_outputs_name_no_address_path_version_or_time(notebook):
+    found = [
+        match[0]
+        for cell in code_cells(notebook)
+        if "nbval-ignore-output" not in tags(cell)
+        for out in cell.outputs
+        for text in texts(out)
+        if (match := re.search(UNSTABLE, text))
+    ]
+    assert found == []
+
+
+# --- the exercises ---------------------------------------------------------------------------
+
+
+def test_there_are_three_exercises_and_each_has_a_hidden_solution(notebook):
+    text = markdown(notebook)
+    labels = re.findall(r"\{exercise-start\}[^\n]*\n(?::[^\n]*\n)*?:label: (\S+)", text)
+    solved = re.findall(r"\{solution-start\} (\S+)\n(?::[^\n]*\n)*?:class: dropdown", text)
+    assert len(labels) >= 3
+    assert labels == solved
+
+
+def test_every_solution_was_executed(notebook):
+    solutions = list(between(notebook, "solution-start", "solution-end"))
+    assert len(solutions) >= 3
+    assert all(cells for cells in solutions)
+    assert all(cell.execution_count is not None for cells in solutions for cell in cells)
+
+
+def test_every_exercise_ends_in_an_assertion_for_the_reader(notebook):
+    for cells in between(notebook, "exercise-start", "exercise-end"):
+        assert cells
+        for cell in cells:
+            assert tags(cell) >= {STUB, "nbval-skip"}
+            assert "..." in cell.source
+        assert re.search(r"\bassert", visible_lines(cells[-1])[-1])
+
+
+def test_only_stubs_are_left_to_the_reader(notebook):
+    stubs = [
+        c.id for cells in between(notebook, "exercise-start", "exercise-end") for c in cells
+    ]
+    skipped = [c.id for c in code_cells(notebook) if tags(c) & {STUB, "nbval-skip"}]
+    assert skipped == stubs

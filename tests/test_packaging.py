@@ -1,0 +1,106 @@
+"""The library installs alone: what it declares is what it needs, and it is quick to import."""
+
+import subprocess
+import sys
+from importlib.metadata import Distribution, PathDistribution, distribution
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tools import wheel
+
+HEAVY = ["bertviz", "ipywidgets", "IPython", "jupyter_client", "matplotlib", "transformers"]
+
+
+def requirements(dist: Distribution) -> list[str]:
+    """Return the names that a distribution needs here, extras left out."""
+    declared = map(Requirement, dist.requires or [])
+    return [r.name for r in declared if r.marker is None or r.marker.evaluate({"extra": ""})]
+
+
+def closure(dist: Distribution) -> dict[str, Distribution]:
+    """Return every distribution that the given one needs, directly or not."""
+    found: dict[str, Distribution] = {}
+    todo = requirements(dist)
+    while todo:
+        name = canonicalize_name(todo.pop())
+        if name not in found:
+            found[name] = distribution(name)
+            todo += requirements(found[name])
+    return found
+
+
+def link(dist: Distribution, site: Path) -> None:
+    """Make the packages of one installed distribution importable from site."""
+    tops = {file.parts[0] for file in dist.files or [] if file.parts[0] != ".."}
+    for top in tops - {"__pycache__"}:
+        source, target = Path(str(dist.locate_file(top))), site / top
+        if source.exists() and not target.exists():
+            target.symlink_to(source)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Return a folder with the built wheel and exactly what it declares that it needs."""
+    folder = tmp_path_factory.mktemp("wheel")
+    site = folder / "site"
+    with ZipFile(wheel.build(folder)) as archive:
+        archive.extractall(site)
+    (info,) = site.glob("*.dist-info")
+    for dist in closure(PathDistribution(info)).values():
+        link(dist, site)
+    return site
+
+
+def run(code: str, site: Path) -> str:
+    """Run Python without the environment's packages, except those in site."""
+    code = f"import sys; sys.path.insert(0, {str(site)!r})\n{code}"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-B", "-c", code], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_works_with_nothing_but_what_it_declares(site):
+    code = (
+        "from importlib.util import find_spec\n"
+        f"assert [n for n in {HEAVY} if find_spec(n)] == []\n"
+        "import torch, mhsa_lib\n"
+        "mha = mhsa_lib.MultiHeadAttention(12, 3)\n"
+        "with mhsa_lib.trace(mha) as wires:\n"
+        "    mha(torch.randn(2, 6, 12), mask=mhsa_lib.masks.causal)\n"
+        "print(mhsa_lib.__file__, tuple(wires['weights'].shape))"
+    )
+    assert run(code, site) == f"{site / 'mhsa_lib' / '__init__.py'} (2, 3, 6, 6)\n"
+
+
+def test_the_wheel_holds_the_library_its_types_and_its_license_and_no_more(site):
+    tops = {path.name for path in site.iterdir() if not path.is_symlink()}
+    assert {top.split("-")[0] for top in tops} == {"mhsa_lib"}
+    assert (site / "mhsa_lib" / "py.typed").exists()
+    (info,) = site.glob("mhsa_lib-*.dist-info")
+    assert list(info.rglob("LICENSE"))
+
+
+def test_importing_the_library_imports_no_plotting_or_model_library():
+    code = f"import sys, mhsa_lib; print([n for n in {HEAVY} if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_importing_the_library_takes_less_than_a_third_of_a_second_beyond_torch(capsys):
+    code = (
+        "import time, torch\n"
+        "start = time.perf_counter()\n"
+        "import mhsa_lib\n"
+        "print(time.perf_counter() - start)"
+    )
+    command = [sys.executable, "-c", code]
+    best = min(float(subprocess.check_output(command, text=True)) for _ in range(3))
+    with capsys.disabled():
+        print(f"\nimport mhsa_lib takes {best:.3f} s beyond torch")
+    assert best < 0.3

@@ -1,0 +1,26 @@
+"""The README's eight lines run, and print what the README says they print."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+
+
+def block(language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+    assert found, f"README.md has no ```{language} block"
+    return found[1]
+
+
+def test_the_readme_prints_what_it_says():
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(block("python"), "README.md", "exec"), {})
+    assert printed.getvalue() == block("text")
+
+
+def test_the_readme_names_the_two_commands_and_the_test_command():
+    assert "make book" in block("sh")
+    assert re.search(r"## Test it\s+```sh\nmake test\n```", README)
