@@ -1,0 +1,28 @@
+"""A Sphinx extension: built pages load nothing that they do not use.
+
+The theme puts the thebe scripts (kernels started from the page) on every page. We never start
+one, they name a host outside the page, and their second copy logs an error in the console.
+"""
+
+from typing import Any
+
+from sphinx.application import Sphinx
+
+
+def drop_thebe(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Take the thebe scripts and styles out of the page."""
+    for kind in ("script_files", "css_files"):
+        context[kind] = [f for f in context.get(kind, []) if not is_thebe(f)]
+
+
+def is_thebe(file: Any) -> bool:
+    """Say whether a script or style belongs to thebe: by its name, or by its inline text."""
+    body = getattr(file, "attributes", {}).get("body") or ""
+    return "thebe" in f"{getattr(file, 'filename', file)} {body}".lower()
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("html-page-context", drop_thebe, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
