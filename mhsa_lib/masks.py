@@ -12,6 +12,7 @@ fewer of them, as in decoding.
 ■·■■
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -166,7 +167,7 @@ def picture(predicate: Predicate, n_query: int, n_key: int | None = None) -> Pic
     ■■■■
     """
     dense = predicate.dense(n_query, n_query if n_key is None else n_key)
-    panels = dense.reshape(-1, *dense.shape[-2:]).tolist()
+    panels = dense.reshape(math.prod(dense.shape[:-2]), *dense.shape[-2:]).tolist()
     return Picture(
         "  ".join("".join("■" if allowed else "·" for allowed in row) for row in rows)
         for rows in zip(*panels, strict=True)

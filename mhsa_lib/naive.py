@@ -36,7 +36,7 @@ def attend(
         weights.append([power / total if total else 0.0 for power in powers])
         z.append(
             [
-                sum(weight * value[c] for weight, value in zip(weights[i], v, strict=True))
+                sum((weight * value[c] for weight, value in zip(weights[i], v, strict=True)), 0.0)
                 for c in range(len(v[0]) if v else len(query))
             ]
         )
@@ -92,7 +92,7 @@ def loops(
             )
             rows = [row + more for row, more in zip(rows, z, strict=True)]
         y.append(project(rows, attention.W_O))
-    return torch.tensor(y, dtype=x.dtype).reshape(*x.shape[:2], -1)
+    return torch.tensor(y, dtype=x.dtype).reshape(*x.shape[:2], attention.d_model)
 
 
 class Head(nn.Module):

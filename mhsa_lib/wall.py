@@ -5,7 +5,7 @@ case says why instead of being left out. Rows of other people's modules are comp
 query sees something; ours are compared everywhere, zeros included.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 
@@ -138,14 +138,17 @@ def build(
     sizes: Iterable[Size] = SIZES,
     dtypes: Iterable[torch.dtype] = (torch.float64, torch.float32),
     names: Iterable[str] | None = None,
+    extra: Mapping[str, Callable[[Case], Tensor]] | None = None,
 ) -> list[Result]:
     """Run every implementation on every mask, dtype and size.
+
+    ``names`` chooses among them; ``extra`` adds implementations of your own, by name.
 
     >>> results = build([Size(1, 3, 3, 4, 2)], [torch.float64], ["five stages", "fused"])
     >>> len(results), all(result.passed for result in results)
     (18, True)
     """
-    chosen = implementations()
+    chosen = implementations() | dict(extra or {})
     if names is not None:
         chosen = {name: chosen[name] for name in names}
     results = []

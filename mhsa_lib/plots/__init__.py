@@ -1,0 +1,30 @@
+"""One call, one picture.
+
+Every function draws one matplotlib figure and returns None: a notebook cell that ends in the
+call shows exactly that picture. ``plt.gcf()`` is the figure, to change or save it.
+
+Attention weights are always drawn on one fixed scale from 0 to 1 with one colour bar. Its
+lightness falls in equal steps, and hue alone never carries a meaning.
+"""
+
+from mhsa_lib.plots.charts import bars as bars
+from mhsa_lib.plots.charts import curves as curves
+from mhsa_lib.plots.contribution import contributions as contributions
+from mhsa_lib.plots.heat import heads as heads
+from mhsa_lib.plots.heat import heat_map as heat_map
+from mhsa_lib.plots.heat import layers_by_heads as layers_by_heads
+from mhsa_lib.plots.pipe import pipeline as pipeline
+from mhsa_lib.plots.squares import mask as mask
+from mhsa_lib.plots.squares import wall as wall
+
+__all__ = [
+    "bars",
+    "contributions",
+    "curves",
+    "heads",
+    "heat_map",
+    "layers_by_heads",
+    "mask",
+    "pipeline",
+    "wall",
+]
