@@ -6,9 +6,9 @@ STEP := @$(PYTHON) tools/step.py
 PYTEST := $(PY) -m pytest -q -n 2
 HOOK := --jaxtyping-packages=mhsa_lib,beartype.beartype
 READY := .venv/ready
-PAGES := _build/html/.built
 export HF_HUB_OFFLINE := 1
 
+.NOTPARALLEL:
 .PHONY: help book test quick lint types unit mutants notebooks audit compare pages serve repository clean
 
 help:
@@ -36,6 +36,7 @@ book: $(READY)
 	$(STEP) "JavaScript for the pages" $(PY) -m tools.vendor
 	$(STEP) "Notebooks are executed and fresh" $(PY) -m tools.notebooks --check
 	$(STEP) "Table of what was verified" $(PY) -m tools.audit --write book/_generated/verified.md
+	@rm -rf _build # a page that is not written again hides its warnings
 	$(STEP) "Book, warnings are errors" .venv/bin/jupyter-book build . -W -n --keep-going -q
 
 serve:

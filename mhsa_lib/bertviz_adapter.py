@@ -11,6 +11,7 @@ arXiv 1906.05714; bertviz 1.4.
 
 import hashlib
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -18,10 +19,9 @@ from typing import Any
 
 from torch import Tensor
 
-CDN = "https://cdnjs.cloudflare.com/ajax/libs"
-"""Where BertViz itself looks; it keeps each library in a folder with its version."""
+from mhsa_lib import bertviz_page
 
-LIBRARIES = ("../vendor", CDN)
+LIBRARIES = ("../vendor", bertviz_page.CDN)
 """Addresses tried in order: beside the pages of the book first, then, as in Colab, the CDN."""
 
 LONGEST_TOKEN = 13
@@ -32,26 +32,26 @@ LONGEST_TOKEN = 13
 class View:
     """A BertViz view as HTML; it draws itself in a notebook.
 
-    ``id`` depends on the content alone. ``page`` is the document inside the frame.
+    ``id`` depends on the content alone. ``page`` is the document inside the frame, ``shape`` is
+    (layer, head, query, key), ``height`` is in pixels.
     """
 
     kind: str
     id: str
-    tokens: tuple[str, ...]
     shape: tuple[int, ...]
     height: int
     page: str
 
     def __repr__(self) -> str:
-        n_layers, n_heads, n_query, _ = self.shape
-        return f"BertViz {self.kind}: {n_layers} layers, {n_heads} heads, {n_query} tokens"
+        n_layers, n_heads, n_tokens, _ = self.shape
+        return f"BertViz {self.kind}: {n_layers} layers, {n_heads} heads, {n_tokens} tokens"
 
     def _repr_html_(self) -> str:
-        title = escape(f"{self!r}. Lines join each token with the tokens it looks at.")
+        title = f"{self!r}. Lines join each token with the tokens it looks at."
+        style = f"width:100%;height:{self.height}px;border:0;background:#fff;color-scheme:light"
         return (
-            f'<iframe id="{self.id}" title="{title}" srcdoc="{escape(self.page)}" '
-            f'style="width:100%;height:{self.height}px;border:0;background:#fff;'
-            f'color-scheme:light"></iframe>'
+            f'<iframe id="{self.id}-frame" title="{escape(title)}" style="{style}" '
+            f'srcdoc="{escape(self.page)}"></iframe>'
         )
 
 
@@ -61,7 +61,7 @@ def head_view(
     libraries: str | Sequence[str] = LIBRARIES,
     layer: int = 0,
 ) -> View:
-    """Draw lines between tokens for the heads of one layer; another layer is a choice away.
+    """Draw lines between tokens for the heads of one layer; the reader may choose another.
 
     ``weights`` is (layer, head, query, key) of self-attention, or (head, query, key) for one
     layer. ``libraries`` is the address of a folder with ``require.min.js``, ``d3.min.js`` and
@@ -75,11 +75,8 @@ def head_view(
     weights = _checked(weights, tokens)
     if not 0 <= layer < len(weights):
         raise ValueError(f"layer={layer} does not exist; weights have 0 to {len(weights) - 1}.")
-    html = _bertviz().head_view(
-        _layers(weights), list(tokens), layer=layer, html_action="return"
-    )
-    height = 23 * len(tokens) + 90
-    return _view("head view", html.data, weights, tokens, libraries, height)
+    html = _bertviz("head_view", weights, tokens, layer=layer)
+    return _view("head view", html, weights, tokens, libraries, height=23 * len(tokens) + 90)
 
 
 def model_view(
@@ -94,23 +91,11 @@ def model_view(
     BertViz model view: 3 layers, 4 heads, 2 tokens
     """
     weights = _checked(weights, tokens)
-    html = _bertviz().model_view(
-        _layers(weights), list(tokens), display_mode="light", html_action="return"
-    )
     n_layers, n_heads, n_tokens, _ = weights.shape
-    small = n_layers * (84 * n_tokens / n_heads + 10) + 40
-    height = round(max(small, 18 * n_tokens + 60)) + 50
-    return _view("model view", html.data, weights, tokens, libraries, height)
-
-
-def _bertviz() -> Any:
-    try:
-        import bertviz
-    except ImportError as error:
-        raise ImportError(
-            "this view needs bertviz; run `pip install mhsa_lib[bertviz]`."
-        ) from error
-    return bertviz
+    small, large = n_layers * (84 * n_tokens / n_heads + 10) + 40, 18 * n_tokens + 60
+    html = _bertviz("model_view", weights, tokens, display_mode="light")
+    height = round(max(small, large)) + 50
+    return _view("model view", html, weights, tokens, libraries, height)
 
 
 def _checked(weights: Tensor, tokens: Sequence[str]) -> Tensor:
@@ -123,19 +108,29 @@ def _checked(weights: Tensor, tokens: Sequence[str]) -> Tensor:
     if n_query != n_key or len(tokens) != n_query:
         raise ValueError(
             f"{len(tokens)} tokens for weights {given}: self-attention has one token for each "
-            f"of the {n_query} queries and {n_key} keys."
+            f"of its {n_query} queries and {n_key} keys."
         )
     weights = weights.detach().cpu().double()
     if not ((weights >= -1e-3) & (weights <= 1 + 1e-3)).all():
-        raise ValueError(
-            f"weights {given} hold NaN or numbers outside [0, 1]; nothing to draw."
-        )
+        raise ValueError(f"weights {given} hold NaN or numbers outside [0, 1].")
     return weights
 
 
-def _layers(weights: Tensor) -> list[Tensor]:
-    """The list of (1, head, query, key) that bertviz takes; its numbers are replaced later."""
-    return [layer[None] for layer in weights]
+def _bertviz(view: str, weights: Tensor, tokens: Sequence[str], **options: Any) -> str:
+    """Bertviz's own HTML. It takes a list of (1, head, query, key)."""
+    try:
+        import bertviz
+    except ImportError as error:
+        raise ImportError(
+            "this view needs bertviz; run `pip install mhsa_lib[bertviz]`."
+        ) from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # it leaves its template open
+        draw = getattr(bertviz, view)
+        html = draw(
+            [layer[None] for layer in weights], list(tokens), html_action="return", **options
+        )
+    return html.data
 
 
 def _view(
@@ -146,124 +141,28 @@ def _view(
     libraries: str | Sequence[str],
     height: int,
 ) -> View:
-    params, body, script = _take_apart(html)
-    given_id = params["root_div_id"]
-    params["attention"][0]["attn"] = _rounded(weights.tolist())
-    shown = [_short(token) for token in params["attention"][0]["left_text"]]
-    params["attention"][0].update(left_text=shown, right_text=shown)
-    params["root_div_id"] = ""
-    content = json.dumps([kind, params, list(tokens)], sort_keys=True)
-    params["root_div_id"] = "bertviz-" + hashlib.sha256(content.encode()).hexdigest()[:16]
-    body = _replace(body, f'id="{given_id}"', f'id="{params["root_div_id"]}"')
-    body = body.replace('<select id="layer">', '<select id="layer" aria-label="Layer">')
-    page = _page(kind, height, body, _replace(script, MARK, _in_script(params)), libraries)
-    shape = tuple(weights.shape)
-    return View(kind, params["root_div_id"] + "-frame", tuple(tokens), shape, height, page)
+    template = bertviz_page.Template.read(html)
+    data = template.params["attention"][0]
+    data["attn"] = _rounded(weights.tolist())
+    data["left_text"] = data["right_text"] = [_short(token) for token in data["left_text"]]
+    template.params["root_div_id"] = ""
+    content = json.dumps([kind, template.params, list(tokens)], sort_keys=True)
+    digest = "bertviz-" + hashlib.sha256(content.encode()).hexdigest()[:16]
+    page = template.page(digest, libraries, WIDTHS[kind], height)
+    return View(kind, digest, tuple(weights.shape), height, page)
 
 
-STYLE = (
-    "body{margin:8px 8px 8px 24px;color:#000;background:#fff}"
-    "svg{overflow:visible}#left text,#right text{font-size:13px}"
-)
 WIDTHS = {"head view": 380, "model view": 1010}
 """Pixels that bertviz draws into, margins included."""
 
-MARK = "PYTHON_PARAMS"
-PARAMS_BEFORE, CONFIG_BEFORE = "const params = ", "require.config("
-CODE_BEFORE = "requirejs(['jquery', 'd3'], function"
-REQUIRE = f'<script src="{CDN}/require.js/2.3.6/require.min.js"></script>'
-
-
-def _take_apart(html: str) -> tuple[dict[str, Any], str, str]:
-    """Bertviz's parameters, its HTML, and its code with ``MARK`` where the parameters stood."""
-    _, body = _cut(html, REQUIRE)
-    body, script = _cut(body, '<script type="text/javascript">')
-    script, _ = _cut(script, "</script>", last=True)
-    _, code = _cut(script, CODE_BEFORE)
-    before, after = _cut(code, PARAMS_BEFORE)
-    params, end = json.JSONDecoder().raw_decode(after)
-    # The rest of this line is a comment into which bertviz pastes the parameters once more.
-    _, after = _cut(after[end:], "\n")
-    return params, body, f"{CODE_BEFORE}{before}{PARAMS_BEFORE}{MARK};\n{after}"
-
-
-def _cut(text: str, at: str, last: bool = False) -> tuple[str, str]:
-    before, found, after = text.rpartition(at) if last else text.partition(at)
-    if not found:
-        raise RuntimeError(
-            f"bertviz's page no longer contains {at!r}; this adapter knows bertviz 1.4."
-        )
-    return before, after
-
-
-def _replace(text: str, old: str, new: str) -> str:
-    before, after = _cut(text, old)
-    return before + new + after
-
 
 def _rounded(weights: Any) -> Any:
-    """Nested lists with 4 decimals; whole numbers in one character."""
+    """Nested lists with 4 decimals; 0 and 1 as one character."""
     if isinstance(weights, list):
         return [_rounded(part) for part in weights]
     short = round(min(max(weights, 0.0), 1.0), 4)
-    return int(short) if short == int(short) else short
+    return int(short) if short.is_integer() else short
 
 
 def _short(token: str) -> str:
     return token if len(token) <= LONGEST_TOKEN else token[: LONGEST_TOKEN - 1] + "…"
-
-
-def _in_script(value: Any) -> str:
-    """JSON that stays data inside a script: ASCII without <, > and &."""
-    text = json.dumps(value, separators=(",", ":"))
-    return text.translate({ord(c): f"\\u{ord(c):04x}" for c in "<>&"})
-
-
-def _page(
-    kind: str, height: int, body: str, script: str, libraries: str | Sequence[str]
-) -> str:
-    """A document that loads the libraries from the first address that answers, then draws."""
-    folders = [libraries] if isinstance(libraries, str) else list(libraries)
-    if not folders:
-        raise ValueError("libraries names no address; give the folder of the three libraries.")
-    load = "".join(
-        f"<script>window.requirejs || document.write({_in_script(_load(paths))})</script>"
-        for paths in map(_addresses, folders)
-    )
-    tried = escape(", ".join(folders))
-    missing = f"<p>The libraries of this view did not load from {tried}.</p>"
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>BertViz</title>'
-        f"<style>{STYLE}</style></head><body><script>{_fit(kind, height)}</script>"
-        f"{body}{load}<script>if (window.requirejs) {{\n{script}\n}} "
-        f"else document.write({_in_script(missing)})</script></body></html>"
-    )
-
-
-def _fit(kind: str, height: int) -> str:
-    """Shrink the view to the frame, to 70 % at most, and the frame's height with it."""
-    return (
-        f"const zoom = Math.max(0.7, Math.min(1, innerWidth / {WIDTHS[kind]}));"
-        f"document.documentElement.style.zoom = zoom;"
-        f"if (window.frameElement) frameElement.style.height = {height} * zoom + 'px';"
-    )
-
-
-def _load(paths: dict[str, str]) -> str:
-    """Markup that loads require.js and, once it is there, tells it about the other two."""
-    config = {"paths": {name: paths[name] for name in ("d3", "jquery")}}
-    return (
-        f'<script src="{escape(paths["require"])}.js"></script>'
-        f"<script>window.requirejs && requirejs.config({_in_script(config)})</script>"
-    )
-
-
-def _addresses(folder: str) -> dict[str, str]:
-    folder = folder.rstrip("/")
-    if folder == CDN:
-        return {
-            "require": f"{CDN}/require.js/2.3.6/require.min",
-            "d3": f"{CDN}/d3/5.7.0/d3.min",
-            "jquery": f"{CDN}/jquery/2.0.0/jquery.min",
-        }
-    return {name: f"{folder}/{name}.min" for name in ("require", "d3", "jquery")}

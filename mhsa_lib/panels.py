@@ -136,8 +136,7 @@ def describe_head(model: Any, text: str, layer: int, head: int) -> str:
     except (TypeError, ValueError) as error:
         return _in_words(error)
     name, seen = f"layer {layer}, head {head}", weights[layer, head].cpu()
-    # Two decimals: the picture is the same wherever it is made.
-    png = _png(lambda: plots.heat_map(seen.mul(100).round().div(100), tokens, title=name))
+    png = _png(lambda: plots.heat_map(_steady(seen), tokens, title=name))
     alt = escape(f"Heat map of {name}. {_most(tokens, seen)}")
     source = f"data:image/png;base64,{base64.b64encode(png).decode()}"
     return f'<img alt="{alt}" src="{source}" style="max-width:100%;background:#fff">'
@@ -165,6 +164,16 @@ def _most(tokens: Sequence[str], weights: Tensor) -> str:
         for query, key, weight in zip(tokens, keys.tolist(), highest.tolist(), strict=False)
     )
     return f"Looks most at: {said}{'.' if len(tokens) <= SPOKEN else ' and so on.'}"
+
+
+def _steady(weights: Tensor) -> Tensor:
+    """Two decimals, so that the picture is the same on every machine; only zero becomes zero.
+
+    >>> _steady(torch.tensor([0.0, 0.004, 0.126]))
+    tensor([0.0000, 0.0010, 0.1300])
+    """
+    rounded = weights.mul(100).round().div(100)
+    return rounded.where(rounded > 0, weights.sign() / 1000)
 
 
 def _png(draw: Callable[[], None]) -> bytes:

@@ -17,7 +17,12 @@ from tools.repository import ROOT
 
 SITE = ROOT / "_build" / "html"
 NOT_PAGES = {"_static", "_sources", "_images", "vendor", "_sphinx_design_static"}
-CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+CHROMIUM = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",
+]
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1280, "height": 900}
 
@@ -63,7 +68,7 @@ class Visit:
 
     name: str
     console: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)  # addresses of other hosts
     formulas: int = 0
     typeset: int = 0
     text: str = ""
@@ -91,26 +96,25 @@ def visit_all(chromium: str, names: list[str]) -> list[Visit]:
     """Open every page once."""
     with serve() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM)
-        return [visit(browser, address, name) for name in names]
+        context = browser.new_context(viewport=DESKTOP)
+        return [visit(context, address, name) for name in names]
 
 
-def visit(browser: Any, address: str, name: str) -> Visit:
+def visit(context: Any, address: str, name: str) -> Visit:
     """Open one page on a desktop, then narrow it to a phone."""
     result = Visit(name)
-    tab = browser.new_page(viewport=DESKTOP)
+    tab = context.new_page()
 
-    def pass_or_refuse(route: Any) -> None:
-        if route.request.url.startswith((address, "data:", "blob:")):
-            route.continue_()
-        else:
-            result.refused.append(route.request.url)
-            route.abort()
+    def note(request: Any) -> None:
+        if not request.url.startswith((address, "data:", "blob:")):
+            result.asked.append(request.url)
 
     def listen(message: Any) -> None:
-        if message.type in {"error", "warning"}:
+        by_itself = message.location.get("url", "").endswith("/favicon.ico")
+        if message.type in {"error", "warning"} and not by_itself:
             result.console.append(f"{message.type}: {message.text}")
 
-    tab.route("**/*", pass_or_refuse)
+    tab.on("request", note)
     tab.on("console", listen)
     tab.on("pageerror", lambda error: result.console.append(f"uncaught: {error}"))
     tab.goto(f"{address}/{name}", wait_until="networkidle")

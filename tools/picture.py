@@ -19,7 +19,12 @@ def main() -> None:
     with trace(mha) as wires:
         mha(torch.randn(2, 6, 12), mask=masks.causal)
     plots.pipeline(wires)
-    plt.savefig(ROOT / "book" / "pipeline.png", dpi=120, bbox_inches="tight", metadata={"Software": None})
+    plt.savefig(
+        ROOT / "book" / "pipeline.png",
+        dpi=120,
+        bbox_inches="tight",
+        metadata={"Software": None},
+    )
 
 
 if __name__ == "__main__":

@@ -27,20 +27,15 @@ def curves(
         raise ValueError(f'log={log!r} names no axes; use "", "x", "y" or "xy".')
     if not ys:
         raise ValueError("there is no curve to draw; ys is empty.")
+    for name, y in ys.items():
+        if len(y) != len(x):
+            raise ValueError(f"curve {name!r} has {len(y)} values for {len(x)} values of x.")
     fig = style.figure(6.8, 3.8)
     ax = fig.add_subplot()
     ax.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
-    for i, (name, y) in enumerate(ys.items()):
-        if len(y) != len(x):
-            raise ValueError(f"curve {name!r} has {len(y)} values for {len(x)} values of x.")
-        ax.plot(
-            x,
-            y,
-            color=style.SERIES[i % 8],
-            marker=MARKERS[i % 8],
-            linestyle=DASHES[i % 4],
-            markersize=5,
-        )
+    for i, y in enumerate(ys.values()):
+        look = {"marker": MARKERS[i % 8], "linestyle": DASHES[i % 4], "markersize": 5}
+        ax.plot(x, y, color=style.SERIES[i % 8], **look)
     if "x" in log and len(x) <= 10:
         ax.set_xticks(x, [_short(value) for value in x])
         ax.set_xticks([], minor=True)
@@ -69,7 +64,7 @@ def bars(values: Mapping[str, float | int], ylabel: str) -> None:
     _plain(ax, ylabel, "")
 
 
-def _short(value: float) -> str:
+def _short(value: float | int) -> str:
     if isinstance(value, int) or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}"
@@ -83,7 +78,9 @@ def _plain(ax: Any, xlabel: str, ylabel: str) -> None:
     ax.grid(alpha=0.25)
 
 
-def _name_ends(ax: Any, x: Sequence[float | int], ys: Mapping[str, Sequence[float | int]]) -> None:
+def _name_ends(
+    ax: Any, x: Sequence[float | int], ys: Mapping[str, Sequence[float | int]]
+) -> None:
     """Write each name right of its curve, moved apart where ends come close."""
     ax.figure.draw_without_rendering()
     ax.set_ylim(ax.get_ylim())

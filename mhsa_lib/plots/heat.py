@@ -1,6 +1,8 @@
 """Heat maps of attention weights: one head, one layer, a whole model."""
 
+import math
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import torch
@@ -12,8 +14,8 @@ from mhsa_lib.plots import style
 NUMBERS_UP_TO = 8
 """Tokens; a head of at most this many gets its numbers written into the cells."""
 
-BAR = 0.8
-"""Inches for the colour bar with its numbers."""
+BAR, LEFT, TOP = 0.8, 0.6, 0.45
+"""Inches for the colour bar with its numbers, and beside and above a grid of panels."""
 
 
 def heat_map(
@@ -106,24 +108,42 @@ def layers_by_heads(weights: Tensor) -> None:
     """
     weights = _checked(weights, ("layer", "head", "query", "key"))
     n_layers, n_heads, n_query, n_key = weights.shape
-    width = min((style.WIDTH - 0.6 - BAR) / n_heads, 1.2)
+    width = min((style.WIDTH - LEFT - BAR) / n_heads, 9 * n_key / (n_query * n_layers), 1.2)
     height = width * n_query / n_key
-    fig = style.figure(width * n_heads + 0.6 + BAR, max((height + 0.03) * n_layers + 0.5, 1.8))
-    fig.get_layout_engine().set(w_pad=0.01, h_pad=0.01, wspace=0.01, hspace=0.01)
-    axs = fig.subplots(n_layers, n_heads, squeeze=False)
-    every_head, every_layer = (max(1, -(-0.24 // size)) for size in (width, height))
-    for layer, row in enumerate(axs):
-        for head, ax in enumerate(row):
-            image = _panel(ax, weights[layer, head])
-            ax.set(xticks=[], yticks=[], box_aspect=height / width)
-            if layer == 0 and head % every_head == 0:
-                ax.set_title(str(head), fontsize=style.TEXT, pad=3)
-        if layer % every_layer == 0:
+    right, bottom = width * n_heads + LEFT, max(height * n_layers, 1.2) + TOP
+    fig = style.figure(right + BAR, bottom + 0.1)
+    fig.set_layout_engine("none")  # laying out hundreds of panels by itself takes seconds
+
+    def place(left: float, top: float, width: float, height: float) -> Any:
+        inches_wide, inches_high = fig.get_size_inches()
+        corner = left / inches_wide, 1 - (top + height) / inches_high
+        return fig.add_axes((*corner, width / inches_wide, height / inches_high))
+
+    every_head, every_layer = (max(1, math.ceil(0.22 / size)) for size in (width, height))
+    for layer, head in product(range(n_layers), range(n_heads)):
+        ax = place(LEFT + width * head, TOP + height * layer, width * 0.95, height * 0.95)
+        image = _panel(ax, weights[layer, head])
+        ax.set(xticks=[], yticks=[])
+        if layer == 0 and head % every_head == 0:
+            ax.set_title(str(head), fontsize=style.TEXT, pad=3)
+        if head == 0 and layer % every_layer == 0:
             beside = {"rotation": 0, "ha": "right", "va": "center", "labelpad": 3}
-            row[0].set_ylabel(str(layer), fontsize=style.TEXT, **beside)
-    fig.suptitle("head", fontsize=style.TEXT)
-    fig.supylabel("layer", fontsize=style.TEXT)
-    _colour_bar(fig, image, weights)
+            ax.set_ylabel(str(layer), fontsize=style.TEXT, **beside)
+    middle = LEFT + width * n_heads / 2, TOP + height * n_layers / 2
+    wide, high = fig.get_size_inches()
+    fig.text(
+        middle[0] / wide, 1 - 0.12 / high, "head", fontsize=style.TEXT, ha="center", va="center"
+    )
+    fig.text(
+        0.15 / wide,
+        1 - middle[1] / high,
+        "layer",
+        fontsize=style.TEXT,
+        rotation=90,
+        ha="center",
+        va="center",
+    )
+    _colour_bar(fig, image, weights, place(right + 0.1, TOP, 0.15, bottom - TOP))
 
 
 def _checked(weights: Tensor, names: tuple[str, ...]) -> Tensor:
@@ -197,9 +217,10 @@ def _write_numbers(ax: Any, weights: Tensor) -> None:
             ax.text(key, query, text, color=ink, **where)
 
 
-def _colour_bar(fig: Any, image: Any, weights: Tensor) -> None:
+def _colour_bar(fig: Any, image: Any, weights: Tensor, cax: Any = None) -> None:
     ticks = [0, 0.25, 0.5, 0.75, 1]
-    bar = fig.colorbar(image, ax=fig.axes, ticks=ticks, aspect=25, pad=0.02)
+    where = {"ax": fig.axes, "aspect": 25, "pad": 0.02} if cax is None else {"cax": cax}
+    bar = fig.colorbar(image, ticks=ticks, **where)
     bar.ax.tick_params(labelsize=style.TEXT, length=2)
     bar.set_label(
         "weight (hatched: NaN)" if weights.isnan().any() else "weight", size=style.TEXT

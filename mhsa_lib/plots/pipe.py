@@ -17,8 +17,8 @@ LARGEST, SMALLEST = 0.62, 0.05
 SHEETS, SHIFT = 8, 0.02
 """Sheets drawn at most for batch and heads, and inches from one to the next."""
 
-NAME, LINE, LEGEND = 0.42, 0.165, 0.75
-"""Inches: a wire's name with room for sheets, a line of text below a box, the legend."""
+NAME, LINE = 0.42, 0.165
+"""Inches: a wire's name with room for sheets, and a line of text below a box."""
 
 GROWS = "#f3c9a8"
 VIEW = (0, (3, 2))
@@ -49,7 +49,10 @@ def pipeline(wires: Wires) -> None:
     rows = _rows(_columns(steps))
     lane = NAME + LARGEST + 0.1 + LINE * max(len(step.axes) for step in steps) + 0.12
     width = max(sum(map(_width, row)) for row in rows)
-    height = lane * sum(max(map(len, row)) for row in rows) + LEGEND
+    handles = _handles(steps)
+    n_across = int(max(width, 6.4) / (0.067 * max(len(h.get_label()) for h in handles) + 0.5))
+    legend = LINE * 1.15 * -(-len(handles) // n_across) + 0.4
+    height = lane * sum(max(map(len, row)) for row in rows) + legend
     fig = style.figure(max(width, 6.4), height)
     fig.set_layout_engine("none")
     ax = fig.add_axes((0, 0, 1, 1), xlim=(0, fig.get_figwidth()), ylim=(height, 0))
@@ -59,7 +62,16 @@ def pipeline(wires: Wires) -> None:
     for row in rows:
         _draw_row(ax, row, top, lane, scale)
         top += lane * max(map(len, row))
-    _legend(fig, wires)
+    fig.legend(
+        handles=handles,
+        loc="lower center",
+        ncols=n_across,
+        fontsize=9,
+        frameon=False,
+        columnspacing=1.2,
+        title="Sides grow with the square root of the size; sheets are batch and heads.",
+        title_fontsize=9,
+    )
 
 
 def _columns(steps: list[Step]) -> list[Column]:
@@ -125,26 +137,15 @@ def _box(ax: Any, step: Step, left: float, top: float, scale: float) -> None:
         ax.text(left + 0.1, below, text, fontsize=9, va="center")
 
 
-def _legend(fig: Any, wires: Wires) -> None:
-    known = {axis: size for step in wires.steps.values() for axis, size in step.axes.items()}
-    handles: list[Any] = [
-        Patch(color=_colour(axis), label=_text(axis, size)) for axis, size in known.items()
-    ]
-    handles += [
+def _handles(steps: list[Step]) -> list[Any]:
+    """What the legend names: every axis once, view and copy, and what grows."""
+    known = {axis: size for step in steps for axis, size in step.axes.items()}
+    return [
+        *(Patch(color=_colour(axis), label=_text(axis, size)) for axis, size in known.items()),
         Line2D([], [], color=style.INK, linewidth=2, label="copy"),
         Line2D([], [], color=style.INK, linewidth=2, linestyle=VIEW, label="view"),
         Patch(facecolor=GROWS, edgecolor=style.FAINT, label="query × key"),
     ]
-    fig.legend(
-        handles=handles,
-        loc="lower center",
-        ncols=6,
-        fontsize=9,
-        frameon=False,
-        columnspacing=1.2,
-        title="Sides grow with the square root of the size; sheets are batch and heads.",
-        title_fontsize=9,
-    )
 
 
 def _texts(step: Step) -> list[str]:

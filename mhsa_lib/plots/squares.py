@@ -58,39 +58,39 @@ def wall(
 ) -> None:
     """Draw which implementations agree in which cases, with the largest difference of each.
 
-    ``results[implementation][case]`` is max |Δ|, or a word or two why the case does not apply.
-    ✓ marks a difference of at most ``tolerance`` (a number, or one per case), ✗ a larger one
-    or NaN. Raises ``ValueError`` if the implementations have different cases.
+    ``results[implementation][case]`` is max |Δ|, or a word or two why the case does not apply:
+    they stand below the matrix. ✓ marks a difference of at most ``tolerance`` (a number, or one
+    per case), ✗ a larger one or NaN. Raises ``ValueError`` if the implementations have
+    different cases.
 
-    >>> wall({"loops": {"causal": 0.0}, "fused": {"causal": 3e-7}})
+    >>> wall({"loops": {"causal": 0.0}, "GPT-2": {"causal": 3e-7}})
     """
     cases = _cases(results)
     limits = tolerance if isinstance(tolerance, Mapping) else dict.fromkeys(cases, tolerance)
     missing = [case for case in cases if case not in limits]
     if missing:
         raise ValueError(f"tolerance has no entry for {missing}; give one number per case.")
-    names = 0.085 * max(map(len, results)) + 0.2
-    texts = [_text(row[case], limits[case]) for row in results.values() for case in cases]
-    longest = 0.068 * max(map(len, texts)) + 0.1
-    cell = min(max(longest, 0.75), (style.WIDTH - names - 0.2) / len(cases))
-    flat = cell >= longest
-    tall = 0.3 if flat else longest
+    reasons = _reasons(results)
+    names = 0.072 * max(map(len, results)) + 0.2
+    cell = min(0.8, (style.WIDTH - names - 0.2) / len(cases))
+    flat = cell >= 0.52
+    tall = 0.28 if flat else 0.6
+    notes = ["max |Δ|;  ✓ within tolerance,  ✗ not,  – does not apply"]
+    notes += [f"{letter}: {reason}" for reason, letter in reasons.items()]
     fig = style.figure(
-        names + cell * len(cases) + 0.2,
-        tall * len(results) + 0.085 * max(map(len, cases)) + 0.75,
+        max(names + cell * len(cases) + 0.2, 4.4),
+        tall * len(results) + 0.08 * max(map(len, cases)) + 0.16 * len(notes) + 0.45,
     )
     ax = fig.add_subplot(xlim=(0, len(cases)), ylim=(len(results), 0))
     for i, row in enumerate(results.values()):
         for j, case in enumerate(cases):
-            _cell(ax, j, i, row[case], limits[case], flat)
+            _cell(ax, j, i, *_verdict(row[case], limits[case], reasons), 0 if flat else 90)
     ax.set_xticks([j + 0.5 for j in range(len(cases))], cases, rotation=90, parse_math=False)
     ax.set_yticks([i + 0.5 for i in range(len(results))], list(results), parse_math=False)
     ax.xaxis.tick_top()
     ax.tick_params(labelsize=style.TEXT, length=0)
     ax.spines[:].set_visible(False)
-    ax.set_xlabel(
-        "max |Δ|;  ✓ within tolerance,  ✗ not,  – does not apply", fontsize=style.TEXT
-    )
+    ax.set_xlabel("\n".join(notes), fontsize=style.TEXT, parse_math=False)
 
 
 def _dense(predicate: Predicate | Tensor, n_query: int, n_key: int) -> Tensor:
@@ -141,25 +141,23 @@ def _cases(results: Mapping[str, Mapping[str, float | str]]) -> list[str]:
     return cases
 
 
-def _text(result: float | str, limit: float) -> str:
-    if isinstance(result, str):
-        return f"– {result}"
-    size = "0" if result == 0 else f"{result:.0e}"
-    return f"{size} {'✓' if result <= limit else '✗'}"
-
-
-def _cell(ax: Any, x: int, y: int, result: float | str, limit: float, flat: bool) -> None:
-    colour = NOT_APPLICABLE
-    if not isinstance(result, str):
-        colour = PASS if result <= limit else FAIL
-    ax.add_patch(Rectangle((x + 0.02, y + 0.04), 0.96, 0.92, facecolor=colour, lw=0))
-    where = {"ha": "center", "va": "center", "rotation": 0 if flat else 90}
-    ax.text(
-        x + 0.5,
-        y + 0.5,
-        _text(result, limit),
-        fontsize=9,
-        color=style.INK,
-        parse_math=False,
-        **where,
+def _reasons(results: Mapping[str, Mapping[str, float | str]]) -> dict[str, str]:
+    """A letter for each reason, in order of appearance."""
+    words = dict.fromkeys(
+        v for row in results.values() for v in row.values() if isinstance(v, str)
     )
+    return {word: chr(ord("a") + i) for i, word in enumerate(words)}
+
+
+def _verdict(result: float | str, limit: float, reasons: Mapping[str, str]) -> tuple[str, str]:
+    """Text and colour of a cell."""
+    if isinstance(result, str):
+        return f"– {reasons[result]}", NOT_APPLICABLE
+    size = "0" if result == 0 else f"{result:.0e}"
+    return (f"{size} ✓", PASS) if result <= limit else (f"{size} ✗", FAIL)
+
+
+def _cell(ax: Any, x: int, y: int, text: str, colour: str, angle: int) -> None:
+    ax.add_patch(Rectangle((x + 0.02, y + 0.04), 0.96, 0.92, facecolor=colour, lw=0))
+    where: dict[str, Any] = {"ha": "center", "va": "center", "rotation": angle}
+    ax.text(x + 0.5, y + 0.5, text, fontsize=9, color=style.INK, **where)

@@ -60,7 +60,7 @@ def figure(width: float, height: float) -> Any:
 
 
 def label(token: Any, longest: int = LONGEST_LABEL) -> str:
-    """A token as it can be drawn: shortened, control characters spelled out.
+    r"""A token as it can be drawn: shortened, control characters spelled out.
 
     A character that the font lacks becomes □.
 

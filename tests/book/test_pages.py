@@ -82,7 +82,7 @@ def about(visits: list[Visit], attribute: str) -> list[str]:
 
 
 def test_no_page_asks_another_host_for_anything(visits):
-    assert about(visits, "refused") == []
+    assert about(visits, "asked") == []
 
 
 def test_the_console_of_every_page_is_clean(visits):

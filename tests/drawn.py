@@ -1,0 +1,64 @@
+"""Attentions and inputs of every size, drawn by hypothesis, in float64."""
+
+from dataclasses import dataclass
+
+import torch
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from mhsa_lib import MultiHeadAttention
+
+
+def rand(*shape: int) -> Tensor:
+    return torch.randn(shape, dtype=torch.float64)
+
+
+def mha(d_model: int = 12, n_heads: int = 3, **options) -> MultiHeadAttention:
+    """In float64, and with biases that are not close to zero."""
+    attention = MultiHeadAttention(d_model, n_heads, **options).double()
+    for parameter in attention.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return attention
+
+
+@dataclass
+class Case:
+    """One attention and what goes in; ``context`` is None for self-attention."""
+
+    attention: MultiHeadAttention
+    x: Tensor
+    context: Tensor | None
+    batch: tuple[int, ...]
+    n_query: int
+    n_key: int
+
+    @property
+    def inputs(self) -> tuple[Tensor, Tensor | None]:
+        return self.x, self.context
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        a = self.attention
+        return {"d_model": a.d_model, "n_heads": a.n_heads, "d_head": a.d_head}
+
+    def any_mask(self) -> Tensor:
+        """(batch, head, query, key), about half of it allowed, some rows with nothing."""
+        shape = (*self.batch, self.attention.n_heads, self.n_query, self.n_key)
+        return torch.rand(shape) < 0.5
+
+
+@st.composite
+def cases(draw, cross: bool | None = None, max_batch_axes: int = 2) -> Case:
+    size = st.integers(1, 4)
+    torch.manual_seed(draw(st.integers(0, 10_000)))
+    n_heads, d_head = draw(st.integers(1, 3)), draw(size)
+    free = draw(st.booleans())
+    d_model = draw(st.integers(1, 9)) if free else n_heads * d_head
+    attention = mha(d_model, n_heads, d_head=d_head if free else None, bias=draw(st.booleans()))
+    batch = tuple(draw(st.lists(st.integers(1, 2), max_size=max_batch_axes)))
+    n_query = draw(size)
+    crossed = draw(st.booleans()) if cross is None else cross
+    n_key = draw(size) if crossed else n_query
+    x = rand(*batch, n_query, d_model)
+    context = rand(*batch, n_key, d_model) if crossed else None
+    return Case(attention, x, context, batch, n_query, n_key)

@@ -1,0 +1,234 @@
+"""The law of the library, read from its source: layers, sizes, the six statements, docstrings."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import mhsa_lib
+
+ROOT = Path(mhsa_lib.__file__).parent
+
+# A module may import modules before it, none after it. A new module has to find its place here.
+ORDER = [
+    "shapes",
+    "checks",
+    "device",
+    "functional",
+    "masks",
+    "naive",
+    "measure",
+    "ops",
+    "stages",
+    "attention",
+    "ledger",
+    "trace",
+    "fused",
+    "costs",
+    "convert",
+    "peers",
+    "wall",
+    "pretrained",
+    "examples",
+    # --- from here on, pictures and widgets
+    "plots.style",
+    "plots.charts",
+    "plots.contribution",
+    "plots.heat",
+    "plots.pipe",
+    "plots.squares",
+    "plots",
+    "bertviz_page",
+    "bertviz_adapter",
+    "panels",
+]
+BELOW_PICTURES = ORDER[: ORDER.index("plots.style")]
+PICTURES = {"matplotlib", "ipywidgets", "anywidget", "bertviz", "IPython", "seaborn", "plotly"}
+OPTIONAL = PICTURES | {"transformers", "huggingface_hub", "safetensors"}
+
+# Any file can be read in one sitting: 200 lines, and these that need more.
+LONGER = {"masks": 260, "trace": 240, "wall": 300, "plots.heat": 220}
+
+
+def path(module: str) -> Path:
+    file = ROOT.joinpath(*module.split(".")).with_suffix(".py")
+    return file if file.exists() else ROOT / module / "__init__.py"
+
+
+def tree(module: str) -> ast.Module:
+    return ast.parse(path(module).read_text())
+
+
+def imports(nodes) -> set[str]:
+    """Full names of what is imported, ``from a import b`` as a.b if that is a module."""
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"relative import of {node.module}: write the full name"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                is_module = inner.startswith("mhsa_lib.") and path(inner[9:]).exists()
+                found.add(inner if is_module else node.module)
+    return found
+
+
+def inside(names: set[str]) -> set[str]:
+    return {name.removeprefix("mhsa_lib.") for name in names if name.startswith("mhsa_lib.")}
+
+
+def test_every_module_has_its_place():
+    files = {file.relative_to(ROOT).with_suffix("") for file in ROOT.rglob("*.py")}
+    modules = {".".join(file.parts).removesuffix(".__init__") for file in files} - {"__init__"}
+    assert modules == set(ORDER)
+
+
+@pytest.mark.parametrize("module", ORDER)
+def test_imports_point_strictly_down(module):
+    used = inside(imports(ast.walk(tree(module))))
+    assert "mhsa_lib" not in imports(ast.walk(tree(module)))
+    assert used <= set(ORDER[: ORDER.index(module)])
+
+
+@pytest.mark.parametrize("module", BELOW_PICTURES)
+def test_the_layers_below_the_pictures_import_none(module):
+    top = {name.split(".")[0] for name in imports(ast.walk(tree(module)))}
+    assert top.isdisjoint(PICTURES)
+
+
+@pytest.mark.parametrize("module", BELOW_PICTURES)
+def test_optional_libraries_are_imported_only_where_they_are_used(module):
+    top = {name.split(".")[0] for name in imports(tree(module).body)}
+    assert top.isdisjoint(OPTIONAL)
+
+
+def test_importing_the_package_reaches_no_optional_library():
+    reached, todo = set(), inside(imports(ast.parse((ROOT / "__init__.py").read_text()).body))
+    while todo:
+        module = todo.pop()
+        reached.add(module)
+        todo |= inside(imports(tree(module).body)) - reached
+    assert reached <= set(BELOW_PICTURES)
+    assert {"pretrained", "wall", "examples"}.isdisjoint(reached)
+
+
+FORWARD = """
+context = x if context is None else context
+q, k, v = self.project(x, context)
+q, k, v = self.split(q, k, v)
+z = self.attend(q, k, v, mask)
+z = self.concat(z)
+return self.W_O(z)
+"""
+
+
+def definition(module: str, name: str, method: str) -> ast.FunctionDef:
+    (cls,) = (node for node in tree(module).body if getattr(node, "name", "") == name)
+    (found,) = (node for node in cls.body if getattr(node, "name", "") == method)
+    return found
+
+
+def test_the_forward_pass_is_the_five_lines():
+    docstring, *body = definition("attention", "MultiHeadAttention", "forward").body
+    assert isinstance(docstring.value, ast.Constant)
+    assert ast.unparse(ast.Module(body, [])) == FORWARD.strip()
+
+
+def test_the_forward_pass_takes_x_context_and_mask():
+    for module, name in (
+        ("attention", "MultiHeadAttention"),
+        ("fused", "FusedMultiHeadAttention"),
+    ):
+        arguments = definition(module, name, "forward").args
+        assert [argument.arg for argument in arguments.args] == ["self", "x", "context", "mask"]
+
+
+@pytest.mark.parametrize("module", ORDER)
+def test_a_file_can_be_read_in_one_sitting(module):
+    n_lines = len(path(module).read_text().splitlines())
+    assert n_lines <= LONGER.get(module, 200)
+
+
+@pytest.mark.parametrize("module", LONGER)
+def test_a_longer_file_is_named_only_while_it_is_longer(module):
+    assert len(path(module).read_text().splitlines()) > 200
+
+
+# What a module inherits needs no words of its own.
+INHERITED = {"forward", "extra_repr", "shapes"}
+
+
+def public(module: str) -> list[ast.FunctionDef | ast.ClassDef]:
+    kinds = ast.FunctionDef, ast.ClassDef
+    return [
+        node
+        for node in tree(module).body
+        if isinstance(node, kinds) and not node.name.startswith("_")
+    ]
+
+
+@pytest.mark.parametrize("module", ORDER)
+def test_every_public_name_says_what_it_is(module):
+    assert ast.get_docstring(tree(module))
+    for node in public(module):
+        assert ast.get_docstring(node), node.name
+        for method in node.body if isinstance(node, ast.ClassDef) else []:
+            if isinstance(method, ast.FunctionDef) and not method.name.startswith("_"):
+                assert ast.get_docstring(method) or method.name in INHERITED, method.name
+
+
+# Needs transformers, or is shown by the example of its caller.
+NO_EXAMPLE = {"from_bert", "from_gpt2", "project", "html"}
+READ_FIRST = [
+    "checks",
+    "device",
+    "functional",
+    "masks",
+    "naive",
+    "measure",
+    "ledger",
+    "trace",
+    "costs",
+    "convert",
+    "examples",
+]
+
+
+@pytest.mark.parametrize("module", READ_FIRST)
+def test_every_public_function_shows_an_example(module):
+    functions = [node for node in public(module) if isinstance(node, ast.FunctionDef)]
+    without = {node.name for node in functions if ">>>" not in ast.get_docstring(node)}
+    assert without <= NO_EXAMPLE
+
+
+@pytest.mark.parametrize("name", ["MultiHeadAttention", "FusedMultiHeadAttention"])
+def test_the_two_attentions_show_an_example_and_explain_every_parameter(name):
+    cls = getattr(mhsa_lib, name)
+    assert ">>>" in cls.__doc__
+    module = cls.__module__.removeprefix("mhsa_lib.")
+    arguments = definition(module, name, "__init__").args
+    words = [line.strip() for line in cls.__doc__.splitlines()]
+    explained = {
+        part.strip() for line in words if " : " in line for part in line.split(" : ")[0].split(",")
+    }
+    assert {a.arg for a in [*arguments.args[1:], *arguments.kwonlyargs]} <= explained
+
+
+def test_the_names_of_the_interface_are_exported():
+    for name in (
+        "MultiHeadAttention",
+        "FusedMultiHeadAttention",
+        "Stage",
+        "Wire",
+        "Project",
+        "Split",
+        "Attend",
+        "Concat",
+        "trace",
+        "edit",
+        "trace_ops",
+        "masks",
+        "default_device",
+    ):
+        assert hasattr(mhsa_lib, name), name

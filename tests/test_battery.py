@@ -1,0 +1,197 @@
+"""What every attention of this library must pass. A new variant is one line in ``VARIANTS``."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, Stage, edit, masks, trace
+from tests.drawn import rand
+
+
+@dataclass
+class Variant:
+    """A name, how to build it at 12 columns and 3 heads, and how it becomes plain attention.
+
+    ``is_mha`` is given the attention with the weights to reproduce and returns the variant at
+    the setting at which it is ``MultiHeadAttention``.
+    """
+
+    name: str
+    build: Callable[[], nn.Module]
+    is_mha: Callable[[MultiHeadAttention], nn.Module]
+
+
+def _same(attention: MultiHeadAttention) -> MultiHeadAttention:
+    copy = MultiHeadAttention(
+        attention.d_model,
+        attention.n_heads,
+        d_head=attention.d_head,
+        bias=attention.W_O.bias is not None,
+    ).to(attention.W_O.weight)
+    copy.load_state_dict(attention.state_dict())
+    return copy
+
+
+VARIANTS = [
+    Variant("MultiHeadAttention", lambda: MultiHeadAttention(12, 3, bias=True), _same),
+    Variant("free d_head", lambda: MultiHeadAttention(12, 3, d_head=5), _same),
+    Variant(
+        "FusedMultiHeadAttention",
+        lambda: FusedMultiHeadAttention(12, 3, bias=True),
+        FusedMultiHeadAttention.from_attention,
+    ),
+]
+STAGED = [variant for variant in VARIANTS if isinstance(variant.build(), Stage)]
+every = pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+staged = pytest.mark.parametrize("variant", STAGED, ids=lambda variant: variant.name)
+
+
+@pytest.fixture
+def attention(variant):
+    torch.manual_seed(0)
+    built = variant.build().double().eval()
+    for parameter in built.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return built
+
+
+MASKS = {
+    "none": None,
+    "causal": masks.causal,
+    "window": masks.sliding_window(2),
+    "padding": masks.padding([6, 3]),
+    "causal & key padding": masks.causal & masks.key_padding([6, 3]),
+}
+
+
+@every
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("bias", [False, True])
+def test_it_contains_multi_head_attention(variant, mask, bias):
+    plain = MultiHeadAttention(12, 3, bias=bias).double()
+    x = rand(2, 6, 12)
+    assert_close(variant.is_mha(plain)(x, mask=MASKS[mask]), plain(x, mask=MASKS[mask]))
+
+
+@every
+def test_it_takes_x_context_and_mask_with_any_leading_axes(variant, attention):
+    for batch in ((), (2,), (2, 3)):
+        x, context = rand(*batch, 4, 12), rand(*batch, 6, 12)
+        assert attention(x).shape == (*batch, 4, 12)
+        assert attention(x, context, masks.causal).shape == (*batch, 4, 12)
+        assert attention(x, context=context, mask=torch.ones(4, 6).bool()).shape == x.shape
+
+
+@every
+def test_one_sequence_of_a_batch_is_a_pass_of_its_own(variant, attention):
+    x = rand(2, 3, 6, 12)
+    assert_close(attention(x, mask=masks.causal)[1, 2], attention(x[1, 2], mask=masks.causal))
+
+
+@every
+def test_permuting_the_tokens_permutes_the_outputs(variant, attention):
+    x, order = rand(2, 6, 12), torch.randperm(6)
+    assert_close(attention(x[:, order]), attention(x)[:, order])
+
+
+@every
+def test_the_future_cannot_change_the_past(variant, attention):
+    x = rand(2, 6, 12)
+    for cut in range(6):
+        changed = x.clone()
+        changed[:, cut:] += 1.0
+        before, after = attention(x, mask=masks.causal), attention(changed, mask=masks.causal)
+        assert_close(before[:, :cut], after[:, :cut])
+        assert not torch.allclose(before[:, cut], after[:, cut])
+
+
+@every
+@pytest.mark.parametrize("chunk", [1, 2, 4])
+def test_the_last_queries_alone_see_what_they_see_in_the_whole(variant, attention, chunk):
+    x = rand(2, 6, 12)
+    for mask in (masks.causal, masks.sliding_window(3), masks.prefix(2)):
+        whole = attention(x, mask=mask)
+        assert_close(attention(x[:, -chunk:], x, mask=mask), whole[:, -chunk:])
+
+
+@every
+def test_padding_has_no_influence_and_gets_the_output_bias(variant, attention):
+    x = rand(2, 6, 12)
+    y = attention(x, mask=masks.padding([6, 3]))
+    assert_close(y[1, :3], attention(x[1, :3]))
+    bias = 0.0 if attention.W_O.bias is None else attention.W_O.bias
+    assert_close(y[1, 3:], torch.zeros(3, 12).double() + bias)
+
+
+@every
+def test_gradients_are_finite_when_a_query_sees_nothing(variant, attention):
+    x = rand(2, 6, 12).requires_grad_()
+    attention(x, mask=masks.padding([6, 0])).square().sum().backward()
+    assert x.grad.isfinite().all()
+    assert all(parameter.grad.isfinite().all() for parameter in attention.parameters())
+
+
+@every
+def test_every_parameter_takes_part(variant, attention):
+    attention(rand(2, 6, 12)).square().sum().backward()
+    for name, parameter in attention.named_parameters():
+        if not name.endswith("W_K.bias"):  # shifts all scores of a query alike: no effect
+            assert parameter.grad.abs().sum() > 1e-6, name
+
+
+@every
+def test_saving_and_loading_keeps_the_function(variant, attention):
+    other, x = variant.build().double().eval(), rand(2, 6, 12)
+    other.load_state_dict(attention.state_dict())
+    assert torch.equal(other(x), attention(x))
+
+
+@every
+def test_a_mask_that_is_not_boolean_is_refused(variant, attention):
+    with pytest.raises(TypeError, match="bool"):
+        attention(rand(2, 6, 12), mask=torch.ones(6, 6))
+
+
+@staged
+def test_tracing_changes_nothing_and_leaves_nothing(variant, attention):
+    x = rand(2, 6, 12)
+    before = attention(x)
+    with trace(attention):
+        assert torch.equal(attention(x), before)
+    assert all(not m._forward_hooks and not m._forward_pre_hooks for m in attention.modules())
+
+
+@staged
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3)])
+def test_one_set_of_axis_sizes_explains_every_wire(variant, attention, batch):
+    with trace(attention) as wires:
+        attention(rand(*batch, 4, 12), rand(*batch, 6, 12))
+    sizes = wires.sizes
+    assert (sizes["query"], sizes["key"], sizes["d_model"]) == (4, 6, 12)
+    for name, step in wires.steps.items():
+        flat = [n for size in step.axes.values() for n in (size if isinstance(size, tuple) else [size])]
+        assert tuple(flat) == wires[name].shape
+        assert all(sizes[axis] == size for axis, size in step.axes.items())
+
+
+@staged
+def test_weights_are_distributions_also_in_training(variant, attention):
+    attention.attend.dropout.p = 0.5
+    with trace(attention.train()) as wires:
+        attention(rand(2, 6, 12))
+    assert_close(wires["weights"].sum(dim=-1), torch.ones_like(wires["weights"][..., 0]))
+
+
+@staged
+def test_every_wire_matters(variant, attention):
+    x = rand(2, 6, 12)
+    before = attention(x)
+    with trace(attention) as wires:
+        attention(x)
+    for wire in list(wires):
+        with edit(attention, wire, torch.zeros_like):
+            assert not torch.allclose(attention(x), before), wire

@@ -1,0 +1,62 @@
+"""Formulas against counts; the trace of the real module is compared in test_trace.py."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mhsa_lib import MultiHeadAttention, costs
+
+SIZE = st.integers(1, 9)
+
+
+@given(SIZE, SIZE, SIZE, st.booleans())
+def test_parameters_are_those_of_the_module(d_model, n_heads, d_head, bias):
+    attention = MultiHeadAttention(d_model, n_heads, d_head=d_head, bias=bias)
+    maps = {**dict(attention.project.named_children()), "W_O": attention.W_O}
+    counted = {name: sum(p.numel() for p in W.parameters()) for name, W in maps.items()}
+    assert costs.parameters(d_model, n_heads, d_head=d_head, bias=bias) == counted
+
+
+@pytest.mark.parametrize("n_heads", [1, 2, 8, 16])
+def test_the_number_of_heads_changes_no_parameter_and_no_flop(n_heads):
+    assert costs.parameters(64, n_heads) == costs.parameters(64, 4)
+    assert costs.flops(10, 64, n_heads) == costs.flops(10, 64, 4)
+
+
+def test_four_squares_of_d_model():
+    assert sum(costs.parameters(512, 8).values()) == 4 * 512**2
+
+
+def test_flops_are_8nd2_plus_4n2d():
+    n, d = 32, 64
+    flops = costs.flops(n, d, 8)
+    assert sum(flops[wire] for wire in ("q", "k", "v", "y")) == 8 * n * d**2
+    assert flops["scores"] + flops["z"] == 4 * n**2 * d
+
+
+def test_scores_cost_as_much_as_projections_at_twice_d_model():
+    n, d = 128, 64
+    flops = costs.flops(n, d, 8)
+    assert flops["scores"] + flops["z"] == sum(flops[wire] for wire in ("q", "k", "v", "y"))
+
+
+def test_bytes_of_scores_grow_with_the_square_of_the_length():
+    one, two = costs.bytes_of(100, 64, 8), costs.bytes_of(200, 64, 8)
+    assert two["scores"] == 4 * one["scores"] == 4 * 8 * 100**2 * 4
+    assert two["q"] == 2 * one["q"] == 2 * 100 * 64 * 4
+
+
+def test_batch_and_number_size_multiply():
+    plain = costs.bytes_of(10, 64, 8, itemsize=2)
+    assert costs.bytes_of(10, 64, 8, batch=3, itemsize=2)["z"] == 3 * plain["z"]
+    assert costs.bytes_of(10, 64, 8)["z"] == 2 * plain["z"]
+    assert costs.flops(10, 64, 8, batch=3)["z"] == 3 * costs.flops(10, 64, 8)["z"]
+
+
+def test_sizes_are_checked():
+    with pytest.raises(ValueError, match="n_query=0 is not a size"):
+        costs.flops(0, 64, 8)
+    with pytest.raises(ValueError, match="itemsize=0 is not a size"):
+        costs.bytes_of(5, 64, 8, itemsize=0)
+    with pytest.raises(ValueError, match="n_heads=5 does not divide d_model=64"):
+        costs.parameters(64, 5)

@@ -1,0 +1,188 @@
+"""The fused module is the five stages at the speed of the hardware, and nothing else."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.testing import assert_close
+
+from mhsa_lib import Attend, FusedMultiHeadAttention, Split, costs, masks, naive
+from tests.drawn import cases, mha, rand
+
+
+def fuse(attention):
+    return FusedMultiHeadAttention.from_attention(attention)
+
+
+# --- the same function -----------------------------------------------------------------------
+
+
+@given(cases())
+def test_it_equals_the_five_stages(case):
+    assert_close(fuse(case.attention)(*case.inputs), case.attention(*case.inputs))
+
+
+@given(cases(max_batch_axes=1))
+def test_it_equals_the_loops_under_any_mask(case):
+    mask = case.any_mask()
+    expected = naive.loops(case.attention, *case.inputs, mask=mask)
+    assert_close(fuse(case.attention)(*case.inputs, mask=mask), expected)
+
+
+@given(cases())
+def test_it_equals_the_five_stages_under_a_causal_mask_for_all_lengths(case):
+    expected = case.attention(*case.inputs, mask=masks.causal)
+    assert_close(fuse(case.attention)(*case.inputs, mask=masks.causal), expected)
+
+
+PREDICATES = {
+    "window": masks.sliding_window(2),
+    "prefix": masks.prefix(2),
+    "padding": masks.padding([5, 3]),
+    "key padding": masks.key_padding([5, 3]),
+    "causal & padding": masks.causal & masks.padding([5, 3]),
+    "not causal": ~masks.causal,
+    "nothing": masks.causal & ~masks.causal,
+}
+
+
+@pytest.mark.parametrize("name", PREDICATES)
+def test_it_equals_the_five_stages_under_predicates(name):
+    attention, x = mha(bias=True), rand(2, 5, 12)
+    expected = attention(x, mask=PREDICATES[name])
+    assert_close(fuse(attention)(x, mask=PREDICATES[name]), expected)
+
+
+@given(cases())
+def test_gradients_are_those_of_the_five_stages(case):
+    attention, fused = case.attention, fuse(case.attention)
+    attention(*case.inputs, mask=masks.causal).square().sum().backward()
+    fused(*case.inputs, mask=masks.causal).square().sum().backward()
+    project = attention.project
+    packed = [W.weight.grad for W in (project.W_Q, project.W_K, project.W_V)]
+    assert_close(fused.W_QKV.weight.grad, torch.cat(packed))
+    assert_close(fused.W_O.weight.grad, attention.W_O.weight.grad)
+
+
+@given(cases(cross=False), st.data())
+def test_the_future_cannot_change_the_past(case, data):
+    cut, fused = data.draw(st.integers(0, case.n_query - 1)), fuse(case.attention)
+    changed = case.x.clone()
+    changed[..., cut:, :] += 1.0
+    before, after = (fused(x, mask=masks.causal) for x in (case.x, changed))
+    assert_close(before[..., :cut, :], after[..., :cut, :])
+
+
+# --- weights in, weights out -----------------------------------------------------------------
+
+
+@given(cases())
+def test_to_attention_undoes_from_attention(case):
+    back = fuse(case.attention).to_attention()
+    assert back.state_dict().keys() == case.attention.state_dict().keys()
+    for name, value in case.attention.state_dict().items():
+        assert torch.equal(back.state_dict()[name], value)
+    assert back.attend.scale == case.attention.attend.scale
+    assert torch.equal(back(*case.inputs), case.attention(*case.inputs))
+
+
+def test_a_fused_module_of_its_own_can_be_taken_apart():
+    fused = FusedMultiHeadAttention(10, 3, d_head=8, bias=True, dropout=0.25).double().eval()
+    attention, x = fused.to_attention(), rand(2, 5, 10)
+    assert_close(attention(x), fused(x))
+    assert not attention.training
+    assert attention.attend.dropout.p == 0.25
+
+
+def test_no_memory_is_shared_with_the_source():
+    attention, x = mha(bias=True), rand(5, 12)
+    fused = fuse(attention)
+    back, before = fused.to_attention(), fused(x)
+    for parameter in attention.parameters():
+        parameter.data.zero_()
+    assert torch.equal(fused(x), before)
+    for parameter in fused.parameters():
+        parameter.data.zero_()
+    assert_close(back(x), before)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_it_has_the_same_number_of_parameters(bias):
+    fused = FusedMultiHeadAttention(10, 3, d_head=8, bias=bias)
+    expected = sum(costs.parameters(10, 3, d_head=8, bias=bias).values())
+    assert sum(parameter.numel() for parameter in fused.parameters()) == expected
+
+
+def test_dtype_mode_dropout_and_a_changed_scale_come_along():
+    attention = mha(dropout=0.25).float().eval()
+    attention.attend.scale = 0.1
+    fused, x = fuse(attention), torch.randn(2, 5, 12)
+    assert fused.W_QKV.weight.dtype is torch.float32
+    assert not fused.training
+    assert (fused.dropout, fused.scale) == (0.25, 0.1)
+    assert_close(fused(x), attention(x))
+    assert fuse(attention.train()).training
+
+
+@pytest.mark.parametrize("stage", ["split", "attend", "W_O"])
+def test_a_stage_without_a_fused_form_is_refused(stage):
+    class OwnSplit(Split):
+        pass
+
+    class OwnAttend(Attend):
+        pass
+
+    own = {"split": OwnSplit(3), "attend": OwnAttend(0.5), "W_O": nn.Identity()}[stage]
+    words = rf"{stage}={type(own).__name__} has no fused form; only .* has: use the five stages"
+    with pytest.raises(ValueError, match=words):
+        fuse(mha(**{stage: own}))
+
+
+# --- conventions and hard inputs -------------------------------------------------------------
+
+
+def test_a_query_that_sees_nothing_gets_zeros_and_finite_gradients():
+    attention, x = mha(bias=True), rand(2, 4, 12).requires_grad_()
+    fused = fuse(attention)
+    y = fused(x, mask=masks.padding([4, 0]))
+    assert_close(y[1], attention.W_O.bias.expand(4, -1))
+    y.square().sum().backward()
+    assert x.grad.isfinite().all()
+    assert (x.grad[1] == 0).all()
+    assert all(parameter.grad.isfinite().all() for parameter in fused.parameters())
+
+
+def test_dropout_is_on_in_training_and_off_in_eval():
+    fused, x = fuse(mha(dropout=0.5)), rand(2, 5, 12)
+    for mask in (None, masks.causal, masks.sliding_window(3)):
+        torch.manual_seed(0)
+        assert not torch.equal(fused.train()(x, mask=mask), fused(x, mask=mask))
+        assert torch.equal(fused.eval()(x, mask=mask), fused(x, mask=mask))
+
+
+def test_a_nan_in_the_input_stays_visible_and_in_its_sequence():
+    fused, x = fuse(mha()), rand(2, 4, 12)
+    x[0, 2, 5] = float("nan")
+    for mask in (None, masks.causal, masks.padding([4, 4])):
+        y = fused(x, mask=mask)
+        assert y[0, 2:].isnan().all()
+        assert y[1].isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_with_large_scores_stays_finite(dtype):
+    fused = FusedMultiHeadAttention(64, 1).to(dtype)
+    fused.W_QKV.weight.data = torch.eye(64, dtype=dtype).repeat(3, 1)
+    x = torch.full((1, 4, 64), 60.0, dtype=dtype)
+    for mask in (None, masks.causal, masks.key_padding([3])):
+        assert fused(x, mask=mask).isfinite().all()
+
+
+@pytest.mark.parametrize("mask", [None, masks.causal])
+@pytest.mark.parametrize(("n_query", "n_key"), [(0, 0), (0, 3), (3, 0)])
+def test_empty_sequences_are_those_of_the_five_stages(n_query, n_key, mask):
+    attention, x, context = mha(bias=True), rand(2, n_query, 12), rand(2, n_key, 12)
+    y = fuse(attention)(x, context, mask=mask)
+    assert_close(y, attention(x, context, mask=mask))
+    assert y.isfinite().all()

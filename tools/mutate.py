@@ -1,0 +1,166 @@
+"""Plant one mistake after another in a copy of the library; a named test must notice each.
+
+python tools/mutate.py            all mistakes of tools/mutants.py
+python tools/mutate.py softmax    those with "softmax" in their name
+
+Every mistake is tried in a process of its own, forked from one that has imported torch. A
+mistake that no test notices is a survivor: write the missing test.
+"""
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkProcess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools.mutants import MUTANTS, Mutant  # noqa: E402  the line above finds it
+
+WORKERS = 2
+LIMIT = 120  # seconds for one mistake
+KILLED, WRONG_COPY = 1, 99  # pytest exits with 1 when a test failed
+FORK = get_context("fork")
+
+
+@dataclass
+class Run:
+    """One copy of the library under test."""
+
+    mutant: Mutant | None
+    folder: Path
+    process: ForkProcess
+    start: float
+
+    def verdict(self) -> str:
+        """Return an empty string if all is as it has to be, else what is not."""
+        code, wanted = self.process.exitcode, KILLED if self.mutant else 0
+        if code == wanted:
+            return ""
+        if code == 0:
+            return "SURVIVED"
+        return f"tests exited with {code}\n{self.output()[-2000:]}"
+
+    def output(self) -> str:
+        """What pytest printed."""
+        return (self.folder / "output.txt").read_text()
+
+    def killer(self) -> str:
+        """The first test that failed."""
+        found = re.search(
+            r"^FAILED tests/test_(\S+?)(\[.*| - .*)?$", self.output(), re.MULTILINE
+        )
+        return found[1].replace(".py::test_", ": ").replace("_", " ") if found else ""
+
+
+def planted(mutant: Mutant) -> str:
+    """Return the file with its mistake; the old text has to be there exactly once."""
+    text = (ROOT / "mhsa_lib" / mutant.file).read_text()
+    if text.count(mutant.old) != 1:
+        sys.exit(
+            f"{mutant.name}: {mutant.old!r} is {text.count(mutant.old)}× in {mutant.file}."
+        )
+    return text.replace(mutant.old, mutant.new)
+
+
+def launch(mutant: Mutant | None, tests: set[str], scratch: Path) -> Run:
+    """Copy the library and its tests, plant the mistake, and start pytest on the copy."""
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    for name in ("mhsa_lib", "tests"):
+        shutil.copytree(
+            ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    if mutant:
+        (folder / "mhsa_lib" / mutant.file).write_text(planted(mutant))
+    process = FORK.Process(target=check, args=(folder, sorted(tests)))
+    process.start()
+    return Run(mutant, folder, process, time.monotonic())
+
+
+def check(folder: Path, tests: list[str]) -> None:
+    """Run tests of a copy, in a process of its own, and exit with pytest's code."""
+    import pytest
+
+    output = os.open(folder / "output.txt", os.O_WRONLY | os.O_CREAT)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.chdir(folder)
+    sys.dont_write_bytecode = True
+    sys.path[:] = [str(folder), *(entry for entry in sys.path if Path(entry) != ROOT)]
+    files = [f"tests/test_{name}.py" for name in tests]
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line"]
+    quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "--hypothesis-profile=mutants"]
+    code = pytest.main([f"--rootdir={folder}", *options, *quiet, "-m", "not nohook", *files])
+    imported = Path(str(sys.modules["mhsa_lib"].__file__))
+    os._exit(int(code) if imported.is_relative_to(folder) else WRONG_COPY)
+
+
+def results(mutants: list[Mutant | None], tests: set[str], scratch: Path):  # type: ignore[no-untyped-def]
+    """Yield every run as it ends, ``WORKERS`` at a time."""
+    waiting, running = list(mutants), list[Run]()
+    while waiting or running:
+        while waiting and len(running) < WORKERS:
+            mutant = waiting.pop(0)
+            running.append(
+                launch(mutant, set(mutant.tests.split()) if mutant else tests, scratch)
+            )
+        wait([run.process.sentinel for run in running], timeout=1)
+        for run in list(running):
+            if time.monotonic() - run.start > LIMIT:
+                run.process.kill()
+                run.process.join()
+            if not run.process.is_alive():
+                running.remove(run)
+                yield run
+
+
+def preload() -> None:
+    """Import once what every test needs, and nothing of ours: forks start with it."""
+    import einops  # noqa: F401
+    import hypothesis  # noqa: F401
+    import jaxtyping  # noqa: F401
+    import pytest  # noqa: F401
+    import torch
+    import torch._dynamo
+    from transformers import AutoTokenizer, BertModel, GPT2Model  # noqa: F401
+
+    torch.set_num_threads(1)
+    assert "mhsa_lib" not in sys.modules
+
+
+def main(*words: str) -> int:
+    chosen = [m for m in MUTANTS if all(word in m.name for word in words)]
+    for mutant in chosen:
+        planted(mutant)
+    tests = {name for mutant in chosen for name in mutant.tests.split()}
+    start, survivors = time.monotonic(), []
+    preload()
+    with tempfile.TemporaryDirectory() as scratch:
+        (clean,) = results([None], tests, Path(scratch))
+        if clean.verdict():
+            print(f"The tests fail without any mistake: {clean.verdict()}")
+            return 1
+        print(f"{len(tests)} test files are green without a mistake.", flush=True)
+        for i, run in enumerate(results(list(chosen), tests, Path(scratch)), start=1):
+            verdict = run.verdict()
+            print(
+                f"[{i:3}/{len(chosen)}] {run.mutant.name}: {verdict or run.killer()}",
+                flush=True,
+            )
+            if verdict:
+                survivors.append(run.mutant.name)
+    print(f"{len(chosen) - len(survivors)} of {len(chosen)} mistakes noticed", end=" ")
+    print(f"in {time.monotonic() - start:.0f} s.", *survivors, sep="\n  survived: ")
+    return bool(survivors)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
