@@ -7,6 +7,8 @@ PYTEST := $(PY) -m pytest -q -n 2
 HOOK := --jaxtyping-packages=mhsa_lib,beartype.beartype
 READY := .venv/ready
 export HF_HUB_OFFLINE := 1
+# Two workers share two cores; small tensors are slower with more threads than cores.
+export OMP_NUM_THREADS := 1
 
 .NOTPARALLEL:
 .PHONY: help book test quick lint types unit mutants notebooks audit compare pages serve repository clean

@@ -63,7 +63,8 @@ class Template:
             for folder in folders
         )
         script = self.before + in_script(self.params | {"root_div_id": id}) + f";\n{self.after}"
-        missing = f"<p>The libraries of this view did not load from {', '.join(folders)}.</p>"
+        tried = escape(", ".join(folders))
+        missing = f"<p>The libraries of this view did not load from {tried}.</p>"
         return (
             '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>BertViz</title>'
             f"<style>{STYLE}</style></head><body><script>{_fit(width, height)}</script>"

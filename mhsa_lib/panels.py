@@ -173,7 +173,7 @@ def _steady(weights: Tensor) -> Tensor:
     tensor([0.0000, 0.0010, 0.1300])
     """
     rounded = weights.mul(100).round().div(100)
-    return rounded.where(rounded > 0, weights.sign() / 1000)
+    return rounded.where(rounded != 0, weights.sign() / 1000)
 
 
 def _png(draw: Callable[[], None]) -> bytes:

@@ -6,6 +6,7 @@ on exit, results are bit for bit the same, and nothing is paid when they are unu
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from inspect import signature
 from typing import Any
 
 from torch import Tensor, nn
@@ -110,12 +111,9 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     wires, listener = Wires(type(attention).__name__), Listener()
 
     def begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        names = ("x", "context")
-        given = dict(zip(names, args, strict=False)) | kwargs
+        given = signature(module.forward).bind(*args, **kwargs).arguments
         listener.forget()
-        wires._begin(
-            {name: given[name] for name in names if isinstance(given.get(name), Tensor)}
-        )
+        wires._begin({name: t for name, t in given.items() if isinstance(t, Tensor)})
 
     def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
         values = output if isinstance(output, tuple) else (output,)

@@ -1,4 +1,4 @@
-"""The law of the library, read from its source: layers, sizes, the six statements, docstrings."""
+"""The law of the library, read from its source: layers, sizes, the five lines, docstrings."""
 
 import ast
 from pathlib import Path
@@ -210,7 +210,10 @@ def test_the_two_attentions_show_an_example_and_explain_every_parameter(name):
     arguments = definition(module, name, "__init__").args
     words = [line.strip() for line in cls.__doc__.splitlines()]
     explained = {
-        part.strip() for line in words if " : " in line for part in line.split(" : ")[0].split(",")
+        part.strip()
+        for line in words
+        if " : " in line
+        for part in line.split(" : ")[0].split(",")
     }
     assert {a.arg for a in [*arguments.args[1:], *arguments.kwonlyargs]} <= explained
 

@@ -173,7 +173,11 @@ def test_one_set_of_axis_sizes_explains_every_wire(variant, attention, batch):
     sizes = wires.sizes
     assert (sizes["query"], sizes["key"], sizes["d_model"]) == (4, 6, 12)
     for name, step in wires.steps.items():
-        flat = [n for size in step.axes.values() for n in (size if isinstance(size, tuple) else [size])]
+        flat = [
+            n
+            for size in step.axes.values()
+            for n in (size if isinstance(size, tuple) else [size])
+        ]
         assert tuple(flat) == wires[name].shape
         assert all(sizes[axis] == size for axis, size in step.axes.items())
 

@@ -74,7 +74,10 @@ def test_nn_multiheadattention_gives_the_same_numbers(n_heads, d_head, nq, nk, b
 def test_it_does_so_under_causal_and_key_padding_masks(n_heads, d_head, n, dtype):
     source = torchs(n_heads, d_head, dtype)
     ours, x = convert.from_torch(source), rand(2, n, n_heads * d_head).to(dtype)
-    mask, padded = masks.causal.dense(n, n), torch.tensor([[False], [True]]).expand(2, n).clone()
+    mask, padded = (
+        masks.causal.dense(n, n),
+        torch.tensor([[False], [True]]).expand(2, n).clone(),
+    )
     padded[:, 0] = False
     expected = source(x, x, x, attn_mask=to_torch(mask), key_padding_mask=padded)[0]
     close(ours(x, mask=mask & ~padded[:, None, None, :]), expected)
@@ -89,7 +92,9 @@ def test_converting_there_and_back_is_the_identity():
     back.in_proj_weight.data = torch.cat(
         [W.weight for W in (project.W_Q, project.W_K, project.W_V)]
     )
-    back.in_proj_bias.data = torch.cat([W.bias for W in (project.W_Q, project.W_K, project.W_V)])
+    back.in_proj_bias.data = torch.cat(
+        [W.bias for W in (project.W_Q, project.W_K, project.W_V)]
+    )
     back.out_proj.load_state_dict(ours.W_O.state_dict())
     for name, value in source.state_dict().items():
         assert torch.equal(back.state_dict()[name], value)
@@ -117,7 +122,9 @@ def test_what_our_attention_does_not_have_is_refused(options, words):
 def test_a_bert_layer_gives_the_same_numbers(n_heads, d_head, n, dtype, kind):
     source = bert(n_heads, d_head, dtype)
     ours, x = convert.from_bert(source), rand(2, n, n_heads * d_head).to(dtype)
-    predicate = {"none": None, "padding": masks.key_padding([n, 1]), "causal": masks.causal}[kind]
+    predicate = {"none": None, "padding": masks.key_padding([n, 1]), "causal": masks.causal}[
+        kind
+    ]
     dense = None if predicate is None else predicate.dense(n, n).expand(2, 1, n, n)
     added = None if dense is None else additive(dense, dtype)
     inner, weights = source.self(x, attention_mask=added)
@@ -138,7 +145,9 @@ def test_the_whole_bert_layer_is_ours_plus_residual_and_norm():
 
 @settings(max_examples=15)
 @given(SIZE, SIZE, SIZE, DTYPE, st.booleans(), st.booleans(), st.booleans())
-def test_a_gpt2_layer_gives_the_same_numbers(n_heads, d_head, n, dtype, scaled, by_layer, padded):
+def test_a_gpt2_layer_gives_the_same_numbers(
+    n_heads, d_head, n, dtype, scaled, by_layer, padded
+):
     source = gpt2(
         n_heads,
         d_head,
@@ -220,7 +229,9 @@ def test_dropout_of_nn_multiheadattention_comes_along():
 
 @pytest.mark.parametrize("name", ["from_bert", "from_gpt2"])
 def test_the_wrong_module_is_refused_by_name(name):
-    with pytest.raises(TypeError, match=rf"convert\.{name} takes a .*Attention, not Linear; pass"):
+    with pytest.raises(
+        TypeError, match=rf"convert\.{name} takes a .*Attention, not Linear; pass"
+    ):
         getattr(convert, name)(nn.Linear(2, 2))
 
 

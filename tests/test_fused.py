@@ -36,6 +36,13 @@ def test_it_equals_the_five_stages_under_a_causal_mask_for_all_lengths(case):
     assert_close(fuse(case.attention)(*case.inputs, mask=masks.causal), expected)
 
 
+@pytest.mark.parametrize("lengths", [(1, 1), (1, 5), (2, 5), (5, 5), (5, 2)], ids=str)
+def test_under_a_causal_mask_the_queries_are_the_last_positions(lengths):
+    attention, (x, context) = mha(bias=True), (rand(2, n, 12) for n in lengths)
+    expected = naive.loops(attention, x, context, masks.causal.dense(*lengths))
+    assert_close(fuse(attention)(x, context, mask=masks.causal), expected)
+
+
 PREDICATES = {
     "window": masks.sliding_window(2),
     "prefix": masks.prefix(2),

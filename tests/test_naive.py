@@ -111,9 +111,10 @@ def test_the_list_of_heads_shares_no_memory_with_its_source():
 def test_a_query_that_sees_nothing_gets_zeros_and_finite_gradients_in_the_list_of_heads():
     attention, x = mha(bias=True), rand(2, 4, 12).requires_grad_()
     heads = naive.ListOfHeads(attention)
-    y = heads(x, mask=masks.padding([4, 2]).dense(4, 4))
-    assert_close(y[1, 2:], attention.W_O.bias.expand(2, -1))
-    y.square().sum().backward()
+    with torch.autograd.set_detect_anomaly(True):  # raises at the first NaN of a gradient
+        y = heads(x, mask=masks.padding([4, 2]).dense(4, 4))
+        assert_close(y[1, 2:], attention.W_O.bias.expand(2, -1))
+        y.square().sum().backward()
     assert x.grad.isfinite().all()
     assert all(parameter.grad.isfinite().all() for parameter in heads.parameters())
 

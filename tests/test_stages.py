@@ -9,6 +9,8 @@ from torch.testing import assert_close
 from mhsa_lib import Attend, Concat, Project, Split, Stage, Wire, masks, shapes
 from tests.drawn import rand
 
+LatentRows = Float[Tensor, "*batch key d_latent"]
+
 
 def test_wires_are_named_in_the_order_they_are_returned():
     assert Project(4, 4, 4).wires == ("q", "k", "v")
@@ -28,7 +30,7 @@ def test_your_own_stage_needs_names_and_annotations_only():
     class Latent(Stage):
         wires = ("latent",)
 
-        def forward(self, x: Tensor) -> Float[Tensor, "*batch key d_latent"]:
+        def forward(self, x: Tensor) -> LatentRows:
             return x
 
     assert shapes.axes(Latent().shapes()["latent"]) == ("*batch", "key", "d_latent")

@@ -26,6 +26,9 @@ NAMES = [
     "y",
 ]
 
+OneHead = Float[Tensor, "*batch query d_head"]
+Gated = Float[Tensor, "*batch query d_gate"]
+
 
 class Block(nn.Module):
     """A larger model: attention somewhere inside."""
@@ -120,9 +123,12 @@ def test_hooks_are_gone_on_exit():
 
 def test_hooks_are_gone_after_an_exception():
     attention, x = mha(), rand(5, 12)
-    with pytest.raises(ZeroDivisionError), trace(attention), edit(attention, "z", torch.abs):
+    with (
+        pytest.raises(ZeroDivisionError),
+        trace(attention),
+        edit(attention, "z", lambda z: 1 // 0),
+    ):
         attention(x)
-        1 / 0  # noqa: B018
     assert hooks(attention) == 0
     with pytest.raises(TypeError, match="bool"), trace(attention):
         attention(x, mask=torch.ones(5, 5))
@@ -147,6 +153,15 @@ def test_a_second_pass_replaces_the_first():
     assert wires["weights"].shape == (3, 7, 3)
     assert set(wires.inputs) == {"x", "context"}
     assert wires.flops == sum(costs.flops(7, 12, 3, n_key=3).values())
+
+
+def test_a_second_pass_that_fails_leaves_nothing_of_the_first():
+    attention, x = mha(), rand(2, 5, 12)
+    with trace(attention) as wires:
+        attention(x)
+        with pytest.raises(TypeError, match="bool"):
+            attention(x, mask=torch.ones(5, 5))
+    assert list(wires) == list(wires.steps) == NAMES[:7]
 
 
 def test_work_outside_the_attention_is_not_counted():
@@ -309,7 +324,7 @@ def test_axes_that_disagree_raise():
     class Wrong(Stage):
         wires = ("concat",)
 
-        def forward(self, z: Tensor) -> Float[Tensor, "*batch query d_head"]:
+        def forward(self, z: Tensor) -> OneHead:
             return z.transpose(-2, -3).flatten(-2)
 
     attention = mha(concat=Wrong())
@@ -325,7 +340,7 @@ def test_a_stage_of_your_own_appears_with_its_wires_and_axes():
     class Gate(nn.Linear, Stage):
         wires = ("gated",)
 
-        def forward(self, rows: Tensor) -> Float[Tensor, "*batch query d_gate"]:
+        def forward(self, rows: Tensor) -> Gated:
             return super().forward(rows)
 
     attention = mha(W_O=Gate(12, 5).double())
@@ -422,3 +437,12 @@ def test_an_edit_keeps_shape_and_dtype():
         with pytest.raises(error, match=words), edit(attention, "z", change):
             attention(x)
     assert hooks(attention) == 0
+
+
+def test_a_single_stage_knows_all_that_came_in():
+    mha, x = MultiHeadAttention(12, 3), torch.randn(6, 12)
+    rows = mha.project(x, x)
+    with trace(mha.split) as wires:
+        mha.split(*rows)
+    assert list(wires.inputs) == ["q", "k", "v"]
+    assert {step.result for step in wires.steps.values()} == {"view"}

@@ -15,8 +15,8 @@ from typing import Any
 import nbformat
 import tomllib
 
+from tools import ROOT
 from tools.notebooks import code_cells, notebooks, tags
-from tools.repository import ROOT
 
 NOT_COMPARED = {"image/png", "image/jpeg", "application/vnd.jupyter.widget-view+json"}
 BARE_OBJECT = re.compile(r"\[?<[^<>\n]*>\]?")

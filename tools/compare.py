@@ -17,6 +17,11 @@ from tools import wheel
 from tools.notebooks import notebooks
 
 SANITIZE = Path(__file__).parent / "sanitize.cfg"
+PATIENCE = """
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.output_timeout = 60  # nbval waits 5 s for an output: too few on a busy machine
+"""
 
 
 def probe(site: Path) -> nbformat.NotebookNode:
@@ -30,10 +35,11 @@ def probe(site: Path) -> nbformat.NotebookNode:
 def nbval(folder: Path, *, site: Path) -> int:
     """Run nbval over a folder of notebooks whose kernels find packages in site first."""
     (folder / "pytest.ini").write_text("[pytest]\n")  # not the repository's configuration
-    options = ["-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile"]
-    options += ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120"]
-    options += ["--nbval-sanitize-with", str(SANITIZE)]
-    env = {**os.environ, "PYTHONPATH": str(site)}
+    (folder / "conftest.py").write_text(PATIENCE)
+    options = ["-q", "-c", "pytest.ini", "--rootdir=.", "-p", "no:cacheprovider"]
+    options += ["-n", "2", "--dist", "loadfile", "--nbval", "--nbval-current-env"]
+    options += ["--nbval-cell-timeout=120", f"--nbval-sanitize-with={SANITIZE}"]
+    env = {**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
     return subprocess.call([sys.executable, "-m", "pytest", *options], cwd=folder, env=env)
 
 

@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import wait
@@ -26,7 +27,9 @@ from tools.mutants import MUTANTS, Mutant  # noqa: E402  the line above finds it
 
 WORKERS = 2
 LIMIT = 120  # seconds for one mistake
-KILLED, WRONG_COPY = 1, 99  # pytest exits with 1 when a test failed
+LIMIT_CLEAN = 600  # seconds for all tests without any
+NOTICED = 1  # pytest exits with 1 when a test failed
+BROKEN = 99  # the child did not run the tests of the copy
 FORK = get_context("fork")
 
 
@@ -39,9 +42,14 @@ class Run:
     process: ForkProcess
     start: float
 
+    @property
+    def name(self) -> str:
+        """The mistake, or that there is none."""
+        return self.mutant.name if self.mutant else "no mistake"
+
     def verdict(self) -> str:
         """Return an empty string if all is as it has to be, else what is not."""
-        code, wanted = self.process.exitcode, KILLED if self.mutant else 0
+        code, wanted = self.process.exitcode, NOTICED if self.mutant else 0
         if code == wanted:
             return ""
         if code == 0:
@@ -98,12 +106,16 @@ def check(folder: Path, tests: list[str]) -> None:
     files = [f"tests/test_{name}.py" for name in tests]
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line"]
     quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "--hypothesis-profile=mutants"]
-    code = pytest.main([f"--rootdir={folder}", *options, *quiet, "-m", "not nohook", *files])
-    imported = Path(str(sys.modules["mhsa_lib"].__file__))
-    os._exit(int(code) if imported.is_relative_to(folder) else WRONG_COPY)
+    code = BROKEN
+    try:
+        found = pytest.main([f"--rootdir={folder}", *options, *quiet, *files])
+        imported = Path(str(sys.modules["mhsa_lib"].__file__))
+        code = int(found) if imported.is_relative_to(folder) else BROKEN
+    finally:
+        os._exit(code)
 
 
-def results(mutants: list[Mutant | None], tests: set[str], scratch: Path):  # type: ignore[no-untyped-def]
+def results(mutants: list[Mutant | None], tests: set[str], scratch: Path) -> Iterator[Run]:
     """Yield every run as it ends, ``WORKERS`` at a time."""
     waiting, running = list(mutants), list[Run]()
     while waiting or running:
@@ -114,7 +126,7 @@ def results(mutants: list[Mutant | None], tests: set[str], scratch: Path):  # ty
             )
         wait([run.process.sentinel for run in running], timeout=1)
         for run in list(running):
-            if time.monotonic() - run.start > LIMIT:
+            if time.monotonic() - run.start > (LIMIT if run.mutant else LIMIT_CLEAN):
                 run.process.kill()
                 run.process.join()
             if not run.process.is_alive():
@@ -122,7 +134,7 @@ def results(mutants: list[Mutant | None], tests: set[str], scratch: Path):  # ty
                 yield run
 
 
-def preload() -> None:
+def preload(tests: set[str]) -> None:
     """Import once what every test needs, and nothing of ours: forks start with it."""
     import einops  # noqa: F401
     import hypothesis  # noqa: F401
@@ -130,19 +142,22 @@ def preload() -> None:
     import pytest  # noqa: F401
     import torch
     import torch._dynamo
-    from transformers import AutoTokenizer, BertModel, GPT2Model  # noqa: F401
 
+    if tests & {"convert", "errors", "peers", "pretrained", "wall"}:
+        from transformers import AutoTokenizer, BertModel, GPT2Model  # noqa: F401
     torch.set_num_threads(1)
     assert "mhsa_lib" not in sys.modules
 
 
 def main(*words: str) -> int:
     chosen = [m for m in MUTANTS if all(word in m.name for word in words)]
+    if not chosen:
+        sys.exit(f"No mistake has {' and '.join(words)} in its name.")
     for mutant in chosen:
         planted(mutant)
     tests = {name for mutant in chosen for name in mutant.tests.split()}
     start, survivors = time.monotonic(), []
-    preload()
+    preload(tests)
     with tempfile.TemporaryDirectory() as scratch:
         (clean,) = results([None], tests, Path(scratch))
         if clean.verdict():
@@ -152,11 +167,11 @@ def main(*words: str) -> int:
         for i, run in enumerate(results(list(chosen), tests, Path(scratch)), start=1):
             verdict = run.verdict()
             print(
-                f"[{i:3}/{len(chosen)}] {run.mutant.name}: {verdict or run.killer()}",
+                f"[{i:3}/{len(chosen)}] {run.name}: {verdict or run.killer()}",
                 flush=True,
             )
             if verdict:
-                survivors.append(run.mutant.name)
+                survivors.append(run.name)
     print(f"{len(chosen) - len(survivors)} of {len(chosen)} mistakes noticed", end=" ")
     print(f"in {time.monotonic() - start:.0f} s.", *survivors, sep="\n  survived: ")
     return bool(survivors)

@@ -17,7 +17,8 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from tools.repository import ROOT, bootstrap
+from tools import ROOT
+from tools.repository import bootstrap
 
 FOLDER = ROOT / "notebooks"
 STUB = "skip-execution"  # tag of a cell that the reader completes
@@ -93,7 +94,7 @@ def execute(nb: Any) -> None:
             kernel_name="python3",
             extra_arguments=["--log-level=ERROR"],
             resources={"metadata": {"path": folder}},
-        ).execute(env={**os.environ, "PYTHONPATH": str(ROOT)})
+        ).execute(env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"})
 
 
 # --- tidying -------------------------------------------------------------------------------

