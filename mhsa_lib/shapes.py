@@ -3,19 +3,19 @@
 An alias is at the same time the type in a signature, the check that the tests switch on, and
 the label that ``trace`` prints. Axis names are the words of the book:
 
-=============  ====================================================================
-axis           meaning
-=============  ====================================================================
-``*batch``     any number of leading axes, also none
-``query``      positions that ask; the last positions of the keys when fewer
-``key``        positions that are looked at
-``head``       query heads, ``n_heads``
-``kv_head``    key/value heads; equal to ``head`` in plain multi-head attention
-``d_model``    width of a token
-``d_head``     width of one head
-``d_heads``    all heads side by side: ``n_heads * d_head``
-``d_kv_heads`` all key (or value) heads side by side
-=============  ====================================================================
+==============  ====================================================================
+axis            meaning
+==============  ====================================================================
+``*batch``      any number of leading axes, also none
+``query``       positions that ask; the last positions of the keys when fewer
+``key``         positions that are looked at
+``head``        query heads, ``n_heads``
+``kv_head``     key/value heads; equal to ``head`` in plain multi-head attention
+``d_model``     width of a token
+``d_head``      width of one head
+``d_heads``     all heads side by side: ``n_heads * d_head``
+``d_kv_heads``  all key (or value) heads side by side
+==============  ====================================================================
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The five stages, each a module; each output a named wire that tools can listen to.
+"""The five stages, each a module; each output a named wire that tools can listen to::
 
     x ─project→ q k v ─split→ q_heads k_heads v_heads ─attend→ (scores → weights →) z
       ─concat→ concat ─W_O→ y
@@ -70,6 +70,8 @@ class Project(Stage):
     d_kv_heads : width of ``k`` and of ``v``: all key heads side by side
     bias : whether the three maps add a bias
 
+    Examples
+    --------
     >>> import torch
     >>> q, k, v = Project(12, 12, 12)(torch.zeros(2, 5, 12), torch.zeros(2, 7, 12))
     >>> q.shape, k.shape
@@ -128,6 +130,8 @@ class Attend(Stage):
     scale : factor on the dot products, 1/√d_head
     dropout : probability with which a weight is dropped in training, after the wire ``weights``
 
+    Examples
+    --------
     >>> import torch
     >>> Attend(scale=0.5)(*[torch.ones(3, 5, 4)] * 3, masks.causal).shape
     torch.Size([3, 5, 4])

@@ -122,7 +122,8 @@ def as_markdown(rows: list[Row]) -> str:
     lines = [["Chapter", *HEADER, "share"], ["---", *["--:"] * (len(HEADER) + 1)]]
     lines += [[f"{{doc}}`{row.title} </notebooks/{row.name}>`", *counts(row)] for row in rows]
     lines += [[f"**{cell}**" for cell in ["All notebooks", *counts(total(rows))]]]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{table}\n\nBelow a share of {minimum():.0%} in any chapter the tests fail.\n"
 
 
 def main() -> int:

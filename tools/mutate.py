@@ -104,7 +104,8 @@ def check(folder: Path, tests: list[str]) -> None:
     sys.dont_write_bytecode = True
     sys.path[:] = [str(folder), *(entry for entry in sys.path if Path(entry) != ROOT)]
     files = [f"tests/test_{name}.py" for name in tests]
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line"]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin", "--tb=line"]
     quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "--hypothesis-profile=mutants"]
     code = BROKEN
     try:

@@ -129,20 +129,11 @@ def layers_by_heads(weights: Tensor) -> None:
         if head == 0 and layer % every_layer == 0:
             beside = {"rotation": 0, "ha": "right", "va": "center", "labelpad": 3}
             ax.set_ylabel(str(layer), fontsize=style.TEXT, **beside)
-    middle = LEFT + width * n_heads / 2, TOP + height * n_layers / 2
     wide, high = fig.get_size_inches()
-    fig.text(
-        middle[0] / wide, 1 - 0.12 / high, "head", fontsize=style.TEXT, ha="center", va="center"
-    )
-    fig.text(
-        0.15 / wide,
-        1 - middle[1] / high,
-        "layer",
-        fontsize=style.TEXT,
-        rotation=90,
-        ha="center",
-        va="center",
-    )
+    text: dict[str, Any] = {"fontsize": style.TEXT, "ha": "center", "va": "center"}
+    fig.text((LEFT + width * n_heads / 2) / wide, 1 - 0.12 / high, "head", **text)
+    middle = 1 - (TOP + height * n_layers / 2) / high
+    fig.text(0.15 / wide, middle, "layer", rotation=90, **text)
     _colour_bar(fig, image, weights, place(right + 0.1, TOP, 0.15, bottom - TOP))
 
 

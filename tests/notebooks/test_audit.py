@@ -80,10 +80,9 @@ def test_text_tables_and_drawings_in_text_are_compared(tmp_path):
 
 
 def test_excused_cells_count_against_the_share(tmp_path):
-    excused = {"metadata": {"tags": ["nbval-ignore-output"]}}
-    row = row_of(
-        tmp_path, printed("1"), printed("2"), printed("3"), printed("0.1 s", **excused)
-    )
+    excused = printed("0.1 s", metadata={"tags": ["nbval-ignore-output"]})
+    silent = new_code_cell("x = 1", execution_count=1)
+    row = row_of(tmp_path, printed("1"), printed("2"), printed("3"), excused, silent)
     assert (row.ignored, row.bearing, row.compared, row.share) == (1, 4, 3, 0.75)
 
 

@@ -15,9 +15,13 @@ def test_every_pair_of_the_sanitise_file_is_read():
 
 
 def test_a_kernel_that_imports_another_copy_of_the_library_is_noticed(tmp_path, capfd):
-    nbformat.write(compare.probe(ROOT), tmp_path / "right.ipynb")
-    nbformat.write(compare.probe(ROOT / "elsewhere"), tmp_path / "wrong.ipynb")
-    assert compare.nbval(tmp_path, site=ROOT) == 1
+    site, folder = tmp_path / "site", tmp_path / "notebooks"
+    (site / "mhsa_lib").mkdir(parents=True)
+    (site / "mhsa_lib" / "__init__.py").touch()
+    folder.mkdir()
+    nbformat.write(compare.probe(site), folder / "right.ipynb")
+    nbformat.write(compare.probe(ROOT), folder / "wrong.ipynb")
+    assert compare.nbval(folder, site=site) == 1
     said = capfd.readouterr().out
     assert "1 failed, 1 passed" in said
     assert "wrong.ipynb" in said
