@@ -11,7 +11,7 @@ export HF_HUB_OFFLINE := 1
 export OMP_NUM_THREADS := 1
 
 .NOTPARALLEL:
-.PHONY: help book test quick lint types unit mutants notebooks audit compare pages serve repository clean
+.PHONY: help book vendored test quick lint types unit mutants notebooks audit compare pages serve repository clean
 
 help:
 	@echo "make book        build the book into _build/html (makes its own environment first)"
@@ -34,12 +34,14 @@ $(READY): requirements.txt requirements-model.txt pyproject.toml
 	@touch $@
 
 # --- the book --------------------------------------------------------------------------------
-book: $(READY)
-	$(STEP) "JavaScript for the pages" $(PY) -m tools.vendor
+book: vendored
 	$(STEP) "Notebooks are executed and fresh" $(PY) -m tools.notebooks --check
 	$(STEP) "Table of what was verified" $(PY) -m tools.audit --write book/_generated/verified.md
 	@rm -rf _build # a page that is not written again hides its warnings
 	$(STEP) "Book, warnings are errors" .venv/bin/jupyter-book build . -W -n --keep-going -q
+
+vendored: $(READY)
+	$(STEP) "JavaScript for the pages" $(PY) -m tools.vendor
 
 serve:
 	@$(PYTHON) -m http.server --bind localhost --directory _build/html 8000
@@ -58,7 +60,7 @@ lint: $(READY)
 types: $(READY)
 	$(STEP) "Types" $(PY) -m mypy
 
-unit: $(READY)
+unit: vendored
 	$(STEP) "Unit tests, shapes checked" $(PYTEST) -m "not nohook" --ignore=tests/book $(HOOK)
 	$(STEP) "Unit tests, without the shape hook" $(PYTEST) -m "nohook or bothways" --ignore=tests/book
 

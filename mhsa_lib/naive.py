@@ -36,7 +36,7 @@ def attend(
         weights.append([power / total if total else 0.0 for power in powers])
         z.append(
             [
-                sum((weight * value[c] for weight, value in zip(weights[i], v, strict=True)), 0.0)
+                sum((w * value[c] for w, value in zip(weights[i], v, strict=True)), 0.0)
                 for c in range(len(v[0]) if v else len(query))
             ]
         )

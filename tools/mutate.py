@@ -105,7 +105,8 @@ def check(folder: Path, tests: list[str]) -> None:
     sys.path[:] = [str(folder), *(entry for entry in sys.path if Path(entry) != ROOT)]
     files = [f"tests/test_{name}.py" for name in tests]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin", "--tb=line"]
+    options = ["-x", "-q", "--tb=line", "-p", "no:cacheprovider"]
+    options += ["-p", "_hypothesis_pytestplugin"]
     quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "--hypothesis-profile=mutants"]
     code = BROKEN
     try:
