@@ -28,8 +28,8 @@ NUMBER = CELL + ";text-align:right;font-variant-numeric:tabular-nums"
 COLUMNS = {
     "wire": CELL,
     "axes": CELL,
-    "size": CELL,
     "result": CELL,
+    "size": CELL,
     "bytes": NUMBER,
     "FLOPs": NUMBER,
     "stride": CELL,
@@ -45,14 +45,15 @@ def html(name: str, rows: list[Step]) -> str:
     body = "".join(_row(row, largest) for row in rows)
     caption = (
         f"Wires of {escape(name)}, in order of computation. Bars show bytes, the longest is "
-        f"{short(largest)}; filled bars have both a query and a key axis."
+        f"{short(largest)}; filled bars have both a query and a key axis. FLOPs are those of "
+        "matrix products."
     )
     return (
-        '<div class="mhsa-ledger" role="region" tabindex="0" aria-label="Wires of '
-        f'{escape(name)}" style="overflow-x:auto;max-width:100%">'
+        f'<div class="mhsa-ledger"><p style="margin:0 0 .3em">{caption}</p>'
+        f'<div role="region" tabindex="0" aria-label="Wires of {escape(name)}" '
+        'style="overflow-x:auto;max-width:100%">'
         '<table style="border-collapse:collapse;font-size:.85em;color:inherit;margin:0">'
-        f'<caption style="text-align:left;caption-side:top">{caption}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
     )
 
 
@@ -79,8 +80,8 @@ def _row(row: Step, largest: int) -> str:
     )
     return (
         f'<tr><th scope="row" style="{CELL}"><code>{escape(row.wire)}</code></th>'
-        f'<td style="{CELL}">{chips}</td><td style="{CELL}">{bar}</td>'
-        f'<td style="{CELL}">{escape(row.result)}</td>'
+        f'<td style="{CELL}">{chips}</td><td style="{CELL}">{escape(row.result)}</td>'
+        f'<td style="{CELL}">{bar}</td>'
         f'<td style="{NUMBER}">{short(row.bytes)}</td>'
         f'<td style="{NUMBER}">{short(row.flops)}</td>'
         f'<td style="{CELL}">({stride})</td></tr>'

@@ -102,8 +102,8 @@ def describe_shapes(batch: int, seq: int, d_model: int, n_heads: int) -> str:
     n_parameters = sum(parameter.numel() for parameter in mha.parameters())
     memory = sum(step.bytes for step in wires.steps.values() if step.result == "copy")
     return (
-        f"{wires._repr_html_()}<p>In all {n_parameters:,} parameters, {wires.flops:,} FLOPs, "
-        f"{memory:,} bytes of new memory.</p>"
+        f'{wires._repr_html_()}<p style="margin:.6em 0 0">In all {n_parameters:,} parameters, '
+        f"{wires.flops:,} FLOPs, {memory:,} bytes of new memory.</p>"
     )
 
 

@@ -61,11 +61,13 @@ def heads(
     tokens: Sequence[str],
     keys: Sequence[str] | None = None,
     titles: Sequence[str] | None = None,
+    label: str = "weight",
 ) -> None:
     """Draw all heads of a layer side by side, on one scale.
 
     ``weights`` is (head, query, key); leading axes of size 1 are dropped. ``titles`` replace
-    "head 0", "head 1" … Raises ``ValueError`` as ``heat_map`` does.
+    "head 0", "head 1" …, ``label`` names other numbers from 0 to 1. Raises ``ValueError`` as
+    ``heat_map`` does.
 
     >>> heads(torch.eye(3).expand(2, 3, 3), ["I", "saw", "it"])
     """
@@ -95,7 +97,7 @@ def heads(
         ax.tick_params(labelleft=i % n_columns == 0, labelbottom=i + n_columns >= n_heads)
     fig.supxlabel("key", fontsize=style.TEXT)
     fig.supylabel("query", fontsize=style.TEXT)
-    _colour_bar(fig, image, weights)
+    _colour_bar(fig, image, weights, label=label)
 
 
 def layers_by_heads(weights: Tensor) -> None:
@@ -208,12 +210,13 @@ def _write_numbers(ax: Any, weights: Tensor) -> None:
             ax.text(key, query, text, color=ink, **where)
 
 
-def _colour_bar(fig: Any, image: Any, weights: Tensor, cax: Any = None) -> None:
+def _colour_bar(
+    fig: Any, image: Any, weights: Tensor, cax: Any = None, label: str = "weight"
+) -> None:
     ticks = [0, 0.25, 0.5, 0.75, 1]
     where = {"ax": fig.axes, "aspect": 25, "pad": 0.02} if cax is None else {"cax": cax}
     bar = fig.colorbar(image, ticks=ticks, **where)
     bar.ax.tick_params(labelsize=style.TEXT, length=2)
-    bar.set_label(
-        "weight (hatched: NaN)" if weights.isnan().any() else "weight", size=style.TEXT
-    )
+    hatched = " (hatched: NaN)" if weights.isnan().any() else ""
+    bar.set_label(label + hatched, size=style.TEXT)
     bar.outline.set_edgecolor(style.FAINT)
