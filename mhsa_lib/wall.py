@@ -5,6 +5,7 @@ case says why instead of being left out. Rows of other people's modules are comp
 query sees something; ours are compared everywhere, zeros included.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -179,8 +180,12 @@ def matrix(results: Iterable[Result], dtype: torch.dtype) -> dict[str, dict[str,
             row = cells.setdefault(result.implementation, {})
             old = row.get(result.mask, result.reason)
             known = old if isinstance(old, float) else -1.0
-            row[result.mask] = old if result.delta is None else max(known, result.delta)
+            row[result.mask] = old if result.delta is None else _larger(known, result.delta)
     return cells
+
+
+def _larger(a: float, b: float) -> float:
+    return max(a, b, key=lambda delta: (math.isnan(delta), delta))
 
 
 def _compare(

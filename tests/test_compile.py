@@ -7,10 +7,7 @@ from torch.testing import assert_close
 from mhsa_lib import FusedMultiHeadAttention, masks, trace
 from tests.drawn import mha, rand
 
-pytestmark = [
-    pytest.mark.nohook,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning:torch"),
-]
+pytestmark = pytest.mark.nohook
 
 
 def compiled(module):

@@ -10,7 +10,7 @@ from transformers import BertConfig, GPT2Config
 from transformers.models.bert.modeling_bert import BertAttention
 from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
 
-from mhsa_lib import FusedMultiHeadAttention, convert, masks, trace
+from mhsa_lib import FusedMultiHeadAttention, convert, costs, masks, trace, trace_ops
 from mhsa_lib.masks import to_torch
 from tests.drawn import rand
 
@@ -138,6 +138,15 @@ def test_the_whole_bert_layer_is_ours_plus_residual_and_norm():
     source, x = bert(3, 4), rand(2, 5, 12)
     expected = source(x)[0]
     close(source.output.LayerNorm(convert.from_bert(source)(x) + x), expected)
+
+
+@pytest.mark.parametrize(("kind", "written"), [("eager", True), ("sdpa", False)])
+def test_what_a_bert_layer_writes_depends_on_its_implementation(kind, written):
+    config = BertConfig(hidden_size=12, num_attention_heads=3, attn_implementation=kind)
+    source, n = randomized(BertAttention(config), torch.float64), 11
+    ops = trace_ops(source, rand(2, n, 12))
+    assert any(op.shape[-2:] == (n, n) for op in ops) == written
+    assert ops.flops == sum(costs.flops(n, 12, 3, batch=2).values())
 
 
 # --- GPT-2 -----------------------------------------------------------------------------------

@@ -81,6 +81,13 @@ def test_the_future_cannot_change_the_past(case, data):
     assert_close(before[..., :cut, :], after[..., :cut, :])
 
 
+def test_a_forbidden_score_does_not_matter_however_large():
+    attention, x = mha(), rand(2, 5, 12)
+    x[:, 3:] *= 1e6
+    y = fuse(attention)(x, mask=masks.key_padding([3, 3]))
+    assert_close(y[:, :3], attention(x[:, :3]))
+
+
 # --- weights in, weights out -----------------------------------------------------------------
 
 

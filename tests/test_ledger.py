@@ -127,6 +127,13 @@ def test_an_empty_trace_is_an_empty_table():
     assert len(Page(ledger.html("nothing", [])).all("tr")) == 1
 
 
+def test_an_empty_sequence_draws_rows_without_bytes():
+    attention = mha()
+    with trace(attention) as wires:
+        attention(rand(2, 0, 12))
+    assert len(Page(wires._repr_html_()).all("tr")) == 1 + len(wires)
+
+
 def test_text_on_every_colour_can_be_read():
     def luminance(colour):
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]

@@ -108,6 +108,7 @@ def test_a_predicate_answers_for_single_positions():
 def test_the_dense_mask_is_a_bool_tensor_with_batch_and_head_axes_if_the_rule_has_them():
     assert causal.dense(2, 5).shape == (2, 5)
     assert padding([3, 1]).dense(3, 3).shape == (2, 1, 3, 3)
+    assert key_padding([3, 1]).dense(2, 3).shape == (2, 1, 2, 3)
     assert padding(torch.tensor([[3, 1]])).dense(3, 3).shape == (1, 2, 1, 3, 3)
     assert causal.dense(2, 5).dtype is torch.bool
 

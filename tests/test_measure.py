@@ -75,8 +75,8 @@ def test_weight_on_a_key_is_a_mean_over_queries():
 
 
 def test_confidence_is_the_mean_of_the_largest_weight():
-    weights = torch.tensor([[0.9, 0.1], [0.3, 0.7]])
-    assert measure.confidence(weights).item() == pytest.approx(0.8)
+    weights = torch.tensor([[0.9, 0.1], [0.6, 0.4]])
+    assert measure.confidence(weights).item() == pytest.approx(0.75)
 
 
 def test_heads_that_look_alike_agree_fully_and_disjoint_ones_not_at_all():

@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given
@@ -88,11 +89,12 @@ def test_a_mask_without_batch_and_head_serves_them_all():
     assert_close(naive.loops(attention, x, mask=mask), naive.loops(attention, x, mask=full))
 
 
-def test_three_times_h_separate_matrices_hold_the_same_parameters():
-    attention = mha(12, 3, bias=True)
+@pytest.mark.parametrize("bias", [False, True])
+def test_three_times_h_separate_matrices_hold_the_same_parameters(bias):
+    attention = mha(12, 3, bias=bias)
     heads = naive.ListOfHeads(attention)
     matrices = [W for head in heads.heads for W in (head.W_Q, head.W_K, head.W_V)]
-    assert len({W.weight.data_ptr() for W in matrices}) == 9
+    assert len({W.weight.untyped_storage().data_ptr() for W in matrices}) == 9
     assert {W.weight.shape for W in matrices} == {(4, 12)}
     assert sum(p.numel() for p in heads.parameters()) == sum(
         p.numel() for p in attention.parameters()

@@ -93,6 +93,14 @@ def test_the_matrix_shows_the_largest_difference_over_the_sizes(results):
     assert isinstance(cells["GPT-2 layer"]["none"], str)
 
 
+def test_a_nan_is_the_largest_difference_of_all(results):
+    some = [r for r in results if (r.implementation, r.mask) == ("fused", "none")]
+    broken = [replace(some[0], delta=float("nan")), *some, replace(some[0], delta=float("nan"))]
+    for order in (broken[:-1], broken[1:]):
+        cell = wall.matrix(order, some[0].dtype)["fused"]["none"]
+        assert cell != cell, cell
+
+
 def test_a_wrong_implementation_makes_the_wall_red():
     size = wall.SIZES[0]
     wrong = wall.build(

@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 
 FIELD = re.compile(r"^(\w+(?:, \w+)*) : (.+)$")
 BARS = re.compile(r"\|(\w+)\|")  # an absolute value, which reST would read as a substitution
-SECTIONS = {"Parameters", "Attributes", "Returns"}
+SECTIONS = {"Parameters", "Attributes", "Returns", "Raises"}
 
 
 def describe(
