@@ -34,8 +34,8 @@ class FusedMultiHeadAttention(nn.Module):
     Examples
     --------
     >>> mha, x = MultiHeadAttention(12, 3), torch.randn(2, 6, 12)
-    >>> fused = FusedMultiHeadAttention.from_attention(mha)
-    >>> torch.allclose(fused(x, mask=masks.causal), mha(x, mask=masks.causal), atol=1e-6)
+    >>> y = FusedMultiHeadAttention.from_attention(mha)(x, mask=masks.causal)
+    >>> torch.allclose(y, mha(x, mask=masks.causal), atol=1e-6)
     True
     """
 

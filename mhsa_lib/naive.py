@@ -62,7 +62,8 @@ def loops(
     """``attention(x, context, mask)`` by the definition, in Python numbers.
 
     Parameters are read from ``attention`` (a ``MultiHeadAttention``). ``mask`` is a boolean
-    tensor (a predicate's ``dense``). One leading batch axis or none; use small sizes.
+    tensor (a predicate's ``dense``). One leading batch axis or none; use small sizes. The scale
+    is the definition's 1/√d_head, whatever ``attention`` uses.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> mha, x = MultiHeadAttention(4, 2).double(), torch.randn(3, 4).double()

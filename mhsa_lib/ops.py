@@ -20,8 +20,8 @@ class Op:
     """One tensor that one operation produced.
 
     ``result`` is "view" (no data moved), "copy" (new memory) or "in place". ``bytes`` is the
-    size of the tensor, ``flops`` counts a multiply-add of a matrix product as 2 and every
-    elementwise operation as 0.
+    size of the tensor. ``flops`` counts a multiply-add of a matrix product as 2; elementwise
+    operations, and those that torch's own counter does not know, count as 0.
     """
 
     name: str
@@ -72,6 +72,10 @@ class Listener(TorchDispatchMode):
         super().__init__()
         self.ops = Ops()
         self.outputs: list[Tensor] = []
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # torch would import its compiler first, some seconds, to leave us alone
 
     def forget(self) -> None:
         """Start again with an empty page."""

@@ -200,6 +200,8 @@ def _compare(
         y = _run(run, case)
     except peers.NotApplicableError as error:
         return Result(name, mask, case.x.dtype, size, None, str(error))
+    if y.shape != reference.shape:
+        return Result(name, mask, case.x.dtype, size, math.inf)
     gap = (y.double() - reference).abs()
     if name in FOREIGN and case.dense is not None:
         sees = case.dense.any(dim=-1)[:, 0].expand(gap.shape[:-1])

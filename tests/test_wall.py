@@ -130,3 +130,9 @@ def test_the_additive_mask_of_a_case_is_its_boolean_mask():
         wall._attention(wall.SIZES[0], 0), x, context, kinds["causal & key padding"]
     )
     assert torch.equal(masks.from_additive(case.additive), case.dense)
+
+
+def test_an_output_of_the_wrong_shape_is_not_broadcast():
+    squeezed = {"one row": lambda c: c.attention(c.x, c.context, c.predicate)[:, :1]}
+    results = wall.build([wall.Size(1, 3, 3, 4, 2)], names=["one row"], extra=squeezed)
+    assert not any(result.passed for result in results)
