@@ -1,6 +1,8 @@
 """Multi-head attention in five stages, and the tools to watch it."""
 
+from mhsa_lib import convert as convert
 from mhsa_lib import masks as masks
+from mhsa_lib import pretrained as pretrained
 from mhsa_lib.attention import MultiHeadAttention as MultiHeadAttention
 from mhsa_lib.device import default_device as default_device
 from mhsa_lib.fused import FusedMultiHeadAttention as FusedMultiHeadAttention
