@@ -110,7 +110,7 @@ def test_importing_the_package_reaches_no_optional_library():
         reached.add(module)
         todo |= inside(imports(tree(module).body)) - reached
     assert reached <= set(BELOW_PICTURES)
-    assert {"pretrained", "wall", "examples"}.isdisjoint(reached)
+    assert {"wall", "examples"}.isdisjoint(reached)
 
 
 FORWARD = """
