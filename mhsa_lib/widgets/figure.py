@@ -1,0 +1,144 @@
+"""A live figure: one plain ES module, a widget where a kernel is, alive without one as well.
+
+A figure is three files of one name. ``name.py`` declares its state as traits and draws a still
+picture of it; ``name.js`` draws and computes; ``name.css`` styles. With a kernel it is an
+anywidget: what the reader changes arrives as traits, and setting a trait redraws. On a static
+page ``loader.js`` mounts the same module on the same state.
+
+Pieces of code (``kit`` for what all figures share, and those a class names in ``needs``) are
+joined into one module by dropping their imports and exports. An HTML output carries every piece
+once, under a key made of its name and content, so that a page with several figures can keep the
+first of each and drop the others.
+"""
+
+import base64
+import hashlib
+import io
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any, ClassVar
+
+import anywidget
+import matplotlib.pyplot as plt
+from PIL import Image
+
+FOLDER = Path(__file__).parent
+
+
+class Figure(anywidget.AnyWidget):
+    """What all figures share; a figure declares traits, ``needs``, ``alt`` and ``still``."""
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Pieces of code before its own, besides ``kit``."""
+
+    pieces: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if hasattr(cls, "_esm"):
+            return  # a figure made of another, or a copy to which traits are added
+        cls.pieces = ("kit", *cls.needs, _name(cls))
+        cls._esm = "\n".join(code(piece, "js") for piece in cls.pieces)
+        cls._css = "\n".join(code(piece, "css") for piece in cls.pieces)
+
+    @property
+    def alt(self) -> str:
+        """What the still picture shows, in words."""
+        raise NotImplementedError(f"{type(self).__name__} says nothing of its still picture.")
+
+    def still(self) -> None:
+        """Draw the current state as one matplotlib figure, for a page without JavaScript."""
+        raise NotImplementedError(f"{type(self).__name__} draws no still picture.")
+
+    def state(self) -> dict[str, Any]:
+        """Every trait that Python and the page share, by name."""
+        frame = anywidget.AnyWidget.class_trait_names()
+        return {
+            name: getattr(self, name)
+            for name in sorted(self.trait_names(sync=True))
+            if name not in frame and not name.startswith("_")
+        }
+
+    def html(self) -> str:
+        """The figure as HTML that needs no kernel and no network."""
+        name = self.pieces[-1].replace("_", "-")
+        keys = " ".join(key(piece, "js") for piece in self.pieces)
+        data = json.dumps(self.state(), allow_nan=False, default=_base64, ensure_ascii=False)
+        styles = "".join(_piece("style", piece, "css") for piece in self.pieces)
+        scripts = "".join(_piece("script", piece, "js") for piece in (*self.pieces, "loader"))
+        return (
+            f'{styles}<div class="mhsa-figure mhsa-{name}" data-mhsa-figure="{keys}">'
+            f"<noscript>{self.without_script()}</noscript>"
+            f'<script type="application/json">{_inert(data)}</script></div>{scripts}'
+        )
+
+    def without_script(self) -> str:
+        """HTML for a page on which nothing runs: the still picture."""
+        return f'<img alt="{escape(self.alt)}" src="{png(self.still)}" style="max-width:100%">'
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        data, metadata = super()._repr_mimebundle_(**kwargs)
+        return {**data, "text/plain": repr(self), "text/html": self.html()}, metadata
+
+
+@cache
+def code(piece: str, suffix: str) -> str:
+    """The text of a piece as it joins others: without imports, and exporting only a default."""
+    file = FOLDER / f"{piece}.{suffix}"
+    text = file.read_text() if file.exists() else ""
+    if suffix == "js":
+        text = re.sub(r'^import [^;]*? from "\./\w+\.js";\n', "", text, flags=re.M | re.S)
+        text = re.sub(r"^export (?!default)", "", text, flags=re.M)
+    return text
+
+
+def key(piece: str, suffix: str) -> str:
+    """Name and content of a piece in a few letters, the same on every machine."""
+    digest = hashlib.sha256(code(piece, suffix).encode()).hexdigest()
+    return f"{piece}:{digest[:8]}"
+
+
+def png(draw: Callable[[], None]) -> str:
+    """The picture that ``draw`` makes, in 64 colours, as a data URL."""
+    full, small = io.BytesIO(), io.BytesIO()
+    draw()
+    try:
+        plt.savefig(full, format="png")
+    finally:
+        plt.close()
+    with Image.open(full) as picture:
+        picture.convert("RGB").quantize(64).save(small, format="png", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(small.getvalue()).decode()}"
+
+
+def _name(cls: type) -> str:
+    return cls.__module__.rpartition(".")[2]
+
+
+def _piece(tag: str, piece: str, suffix: str) -> str:
+    text = code(piece, suffix)
+    if not text:
+        return ""
+    if f"</{tag}" in text.lower():
+        raise ValueError(f"{piece}.{suffix} contains </{tag}; write it as two strings.")
+    # The loader runs at once; modules wait until a figure asks for them.
+    kind = ' type="text/plain"' if tag == "script" and piece != "loader" else ""
+    return f'<{tag}{kind} data-mhsa-piece="{key(piece, suffix)}">{text}</{tag}>'
+
+
+def _base64(value: Any) -> str:
+    if not isinstance(value, bytes):
+        raise TypeError(f"{type(value).__name__} cannot travel to a page; use JSON or bytes.")
+    return base64.b64encode(value).decode()
+
+
+def _inert(data: str) -> str:
+    """JSON that no HTML parser can mistake for a tag."""
+    return data.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")

@@ -1,0 +1,103 @@
+"""Dials for every size of multi-head attention, and the shape of every wire for them."""
+
+from functools import cache
+from typing import Any, ClassVar
+
+import torch
+from traitlets import Dict, Enum, Int, List
+
+from mhsa_lib import checks, plots
+from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.ledger import short
+from mhsa_lib.shapes import AXIS_COLOURS
+from mhsa_lib.trace import Wires, trace
+from mhsa_lib.widgets.figure import Figure
+
+LEARNED = {"q": "W_Q", "k": "W_K", "v": "W_V", "y": "W_O"}
+
+
+class ShapeTracer(Figure):
+    """Sizes to change; shapes, boxes, view or copy, bytes, FLOPs and parameters follow.
+
+    The reader sets the same traits as Python: ``batch``, ``seq``, ``d_model``, ``n_heads``,
+    ``n_kv_heads``, ``d_head`` (None means d_model / n_heads) and ``dtype``. Sizes that do not
+    go together are explained in the figure, with the repair. Raises ``TraitError`` for a size
+    outside its dial.
+
+    >>> tracer = ShapeTracer(batch=2, seq=6, d_model=12, n_heads=3)
+    >>> tracer.n_heads = 5  # the figure says why this does not work, and what would
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("ledger",)
+
+    batch = Int(2, min=1, max=256).tag(sync=True)
+    seq = Int(6, min=1, max=131_072).tag(sync=True)
+    d_model = Int(12, min=1, max=16_384).tag(sync=True)
+    n_heads = Int(3, min=1, max=128).tag(sync=True)
+    n_kv_heads = Int(3, min=1, max=128).tag(sync=True)
+    d_head = Int(None, min=1, max=512, allow_none=True).tag(sync=True)
+    dtype = Enum(["float32", "bfloat16", "float16", "float64"], "float32").tag(sync=True)
+
+    recipe = List().tag(sync=True)
+    colours = Dict(AXIS_COLOURS).tag(sync=True)
+
+    def __init__(self, **sizes: Any) -> None:
+        sizes.setdefault("n_kv_heads", sizes.get("n_heads", 3))
+        super().__init__(**sizes, recipe=recipe())
+
+    @property
+    def alt(self) -> str:
+        return (
+            f"Boxes for the wires of multi-head attention with d_model {self.d_model} and "
+            f"{self.n_heads} heads on {self.seq} tokens, {short(self.batch)} sequences at once."
+        )
+
+    def still(self) -> None:
+        seq = self.seq
+        plots.pipeline(
+            traced(self.batch, seq, seq, self.d_model, self.n_heads, self.d_head)
+        )
+
+
+@cache
+def recipe() -> list[dict[str, Any]]:
+    """Symbolic rows of the ledger: what traces of the real module say, without their sizes.
+
+    The module is traced at sizes that are all different, so that the size over which a product
+    sums, ``flops / (2 · elements)``, tells which axis it is. Traced again with one size at 1 it
+    tells which copies are then views: nothing has to move when an axis holds one number.
+
+    >>> rows = {row["wire"]: row for row in recipe()}
+    >>> rows["q"]["sums"], rows["scores"]["sums"], rows["z"]["sums"], rows["y"]["sums"]
+    ('d_model', 'd_head', 'key', 'd_heads')
+    >>> rows["concat"]["axes"], rows["concat"]["view_at_one"]
+    (['batch', 'query', 'd_heads'], ['query', 'head', 'd_head'])
+    """
+    sizes = {"batch": 2, "query": 5, "key": 13, "d_model": 7, "head": 3, "d_head": 11}
+    wires = traced(*sizes.values())
+    at_one = {axis: traced(*(sizes | {axis: 1}).values()) for axis in sizes}
+    axes = {size: axis for axis, size in reversed(wires.sizes.items())}
+    return [
+        {
+            "wire": wire,
+            "axes": list(step.axes),
+            "result": step.result,
+            "view_at_one": [a for a in sizes if at_one[a].steps[wire].result != step.result],
+            "sums": axes[step.flops // (2 * wires[wire].numel())] if step.flops else None,
+            "weight": LEARNED.get(wire),
+        }
+        for wire, step in wires.steps.items()
+    ]
+
+
+def traced(
+    batch: int, query: int, key: int, d_model: int, n_heads: int, d_head: int | None
+) -> Wires:
+    """A trace on ``device="meta"``: shapes of any size at no cost."""
+    checks.positive(batch=batch, query=query, key=key)
+    with torch.device("meta"):
+        mha = MultiHeadAttention(d_model, n_heads, d_head=d_head)
+        x, context = (torch.empty(batch, seq, d_model) for seq in (query, key))
+    with torch.no_grad(), trace(mha) as wires:
+        mha(x, context)
+    return wires
