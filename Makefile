@@ -6,18 +6,20 @@ STEP := @$(PYTHON) tools/step.py
 PYTEST := $(PY) -m pytest -q -n 2
 HOOK := --jaxtyping-packages=mhsa_lib,beartype.beartype
 READY := .venv/ready
+NOT_HERE := --ignore=tests/book --ignore=tests/widgets
 export HF_HUB_OFFLINE := 1
 # Two workers share two cores; small tensors are slower with more threads than cores.
 export OMP_NUM_THREADS := 1
 
 .NOTPARALLEL:
-.PHONY: help book vendored test quick lint types unit mutants notebooks audit compare pages serve repository clean
+.PHONY: help book vendored test quick lint types unit figures mutants notebooks audit compare pages serve repository clean
 
 help:
 	@echo "make book        build the book into _build/html (makes its own environment first)"
 	@echo "make test        everything that has to hold; needs only what 'make book' needs, and Chromium"
 	@echo "make quick       lint, types and unit tests, for the inner loop"
 	@echo "make notebooks   run again the notebooks whose code, or whose library, has changed"
+	@echo "make figures     the live figures: against PyTorch, in Chromium, and with a Jupyter server"
 	@echo "make mutants     plant mistakes in the library and see the tests find each of them"
 	@echo "make serve       read the built book at http://localhost:8000"
 	@echo "make repository URL=https://…   change the repository's address everywhere"
@@ -37,6 +39,7 @@ $(READY): requirements.txt requirements-model.txt pyproject.toml
 book: vendored
 	$(STEP) "Notebooks are executed and fresh" $(PY) -m tools.notebooks --check
 	$(STEP) "Table of what was verified" $(PY) -m tools.audit --write book/_generated/verified.md
+	$(STEP) "Figure of the first page" $(PY) -m tools.landing
 	@rm -rf _build # a page that is not written again hides its warnings
 	$(STEP) "Book, warnings are errors" .venv/bin/jupyter-book build . -W -n --keep-going -q
 
@@ -47,7 +50,7 @@ serve:
 	@$(PYTHON) -m http.server --bind localhost --directory _build/html 8000
 
 # --- the checks ------------------------------------------------------------------------------
-test: quick mutants compare book pages
+test: quick figures mutants compare book pages
 	@echo; echo "── All of it holds."
 
 quick: lint types unit
@@ -61,8 +64,14 @@ types: $(READY)
 	$(STEP) "Types" $(PY) -m mypy
 
 unit: vendored
-	$(STEP) "Unit tests, shapes checked" $(PYTEST) -m "not nohook" --ignore=tests/book $(HOOK)
-	$(STEP) "Unit tests, without the shape hook" $(PYTEST) -m "nohook or bothways" --ignore=tests/book
+	$(STEP) "Unit tests, shapes checked" $(PYTEST) -m "not nohook" $(NOT_HERE) $(HOOK)
+	$(STEP) "Unit tests, without the shape hook" $(PYTEST) -m "nohook or bothways" $(NOT_HERE)
+
+# The node that pip installs where a machine has none lies beside Python.
+figures: export PATH := $(CURDIR)/.venv/bin:$(PATH)
+figures: vendored
+	$(STEP) "Figures (1 of 2): their mathematics in node" node --test tests/widgets/*.test.mjs
+	$(STEP) "Figures (2 of 2): against PyTorch, in Chromium, with a kernel" $(PYTEST) tests/widgets
 
 mutants: $(READY)
 	$(STEP) "Mutants" $(PY) tools/mutate.py

@@ -1,7 +1,10 @@
 """The list of planted mistakes stays true to the library; ``tools/mutate.py`` runs it."""
 
+import shutil
+import subprocess
 from pathlib import Path
 
+from tools import mutants
 from tools.mutants import MUTANTS
 
 ROOT = Path(__file__).parent.parent
@@ -21,14 +24,22 @@ def test_the_text_to_replace_is_there_exactly_once():
     assert [m.name for m in MUTANTS if source(m).count(m.old) != 1] == []
 
 
-def test_the_mistake_changes_the_file_and_leaves_it_python():
-    for mutant in MUTANTS:
+def test_the_mistake_changes_the_file_and_leaves_it_python_or_javascript(tmp_path):
+    for i, mutant in enumerate(MUTANTS):
         planted = source(mutant).replace(mutant.old, mutant.new)
         assert planted != source(mutant), mutant.name
-        compile(planted, mutant.name, "exec")
+        if mutant.file.endswith(".py"):
+            compile(planted, mutant.name, "exec")
+        else:
+            (tmp_path / f"{i}.mjs").write_text(planted)
+    scripts = sorted(map(str, tmp_path.iterdir()))
+    if scripts and (node := shutil.which("node")):
+        check = "const {execFileSync: run} = require('child_process');"
+        check += "process.argv.slice(1).forEach((f) => run(process.execPath, ['--check', f]))"
+        subprocess.run([node, "-e", check, *scripts], check=True)
 
 
 def test_the_tests_that_have_to_notice_it_exist():
     named = {name for mutant in MUTANTS for name in mutant.tests.split()}
-    assert [n for n in named if not (ROOT / "tests" / f"test_{n}.py").exists()] == []
+    assert [n for n in named if not (ROOT / mutants.test_file(n)).exists()] == []
     assert all(mutant.tests for mutant in MUTANTS)

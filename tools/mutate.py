@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools.mutants import MUTANTS, Mutant  # noqa: E402  the line above finds it
+from tools.mutants import MUTANTS, Mutant, test_file  # noqa: E402  the line above finds it
 
 WORKERS = 2
 LIMIT = 120  # seconds for one mistake
@@ -63,7 +63,7 @@ class Run:
     def killer(self) -> str:
         """The first test that failed."""
         found = re.search(
-            r"^FAILED tests/test_(\S+?)(\[.*| - .*)?$", self.output(), re.MULTILINE
+            r"^FAILED tests/(?:\w+/)?test_(\S+?)(\[.*| - .*)?$", self.output(), re.MULTILINE
         )
         return found[1].replace(".py::test_", ": ").replace("_", " ") if found else ""
 
@@ -103,10 +103,10 @@ def check(folder: Path, tests: list[str]) -> None:
     os.chdir(folder)
     sys.dont_write_bytecode = True
     sys.path[:] = [str(folder), *(entry for entry in sys.path if Path(entry) != ROOT)]
-    files = [f"tests/test_{name}.py" for name in tests]
+    files = [str(test_file(name)) for name in tests]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     options = ["-x", "-q", "--tb=line", "-p", "no:cacheprovider"]
-    options += ["-p", "_hypothesis_pytestplugin"]
+    options += ["-p", "_hypothesis_pytestplugin", "-m", "not browser"]
     quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "--hypothesis-profile=mutants"]
     code = BROKEN
     try:

@@ -123,6 +123,13 @@ def report(request):
     return say
 
 
+def pytest_collection_modifyitems(items):
+    """Tests that open Chromium carry a mark, so that others can run without it."""
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+
+
 def pytest_terminal_summary(terminalreporter):
     lines = [
         value

@@ -1,0 +1,104 @@
+"""With a kernel the same figures talk to Python both ways: a real server, in Chromium."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import expect
+
+from tests.widgets.conftest import missing
+
+pytest.importorskip("jupyterlab")
+
+WAIT = 60_000  # milliseconds; a kernel that imports torch on a busy machine takes its time
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Serve a folder by a Jupyter server of its own; return its address and the folder."""
+    folder = tmp_path_factory.mktemp("lab")
+    if shutil.which("jupyter-lab", path=os.path.dirname(sys.executable)) is None:
+        missing("no JupyterLab beside this Python: the figures met no kernel")
+    settings = ["JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR"]
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--port=0"]
+    command += ["--IdentityProvider.token=", f"--notebook-dir={folder}"]
+    command += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    env = {**os.environ, "OMP_NUM_THREADS": "1"} | {name: str(folder) for name in settings}
+    log = folder / "server.log"
+    with log.open("w") as file, subprocess.Popen(command, env=env, stderr=file) as process:
+        try:
+            yield address(log, process), folder
+        finally:
+            process.terminate()
+
+
+def address(log: Path, process: subprocess.Popen) -> str:
+    """Wait until the server has written where it listens."""
+    for _ in range(120):
+        if found := re.search(r"(http://(?:localhost|127\.0\.0\.1):\d+)/lab", log.read_text()):
+            return found[1]
+        if process.poll() is not None:
+            break
+        time.sleep(0.5)
+    return pytest.fail(log.read_text())
+
+
+class Notebook:
+    """A notebook open in JupyterLab."""
+
+    def __init__(self, server, chromium, name: str, cells: list[str]) -> None:
+        address, folder = server
+        nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+        nb.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
+        nbformat.write(nb, folder / f"{name}.ipynb")
+        self.page = chromium.new_page(viewport={"width": 1280, "height": 1800})
+        self.page.goto(f"{address}/doc/tree/{name}.ipynb")
+        self.cells = self.page.locator(".jp-CodeCell")
+        expect(self.cells).to_have_count(len(cells), timeout=WAIT)
+
+    def run(self, position: int):
+        """Run one cell and return where its output is."""
+        cell = self.cells.nth(position)
+        cell.locator(".cm-content").click()
+        self.page.keyboard.press("Control+Enter")
+        expect(cell.locator(".jp-InputPrompt")).to_have_text(
+            re.compile(r"\[\d+\]"), timeout=WAIT
+        )
+        return cell.locator(".jp-OutputArea-output").first
+
+
+@pytest.fixture
+def notebook(server, chromium, request):
+    opened = []
+
+    def open_one(*cells):
+        opened.append(Notebook(server, chromium, request.node.name, list(cells)))
+        return opened[-1]
+
+    yield open_one
+    for one in opened:
+        one.page.close()
+
+
+def test_the_shape_tracer_and_python_change_each_other(notebook):
+    nb = notebook(
+        "from mhsa_lib.widgets import ShapeTracer\ntracer = ShapeTracer()\ntracer",
+        "print(tracer.seq, tracer.d_head)",
+        "tracer.n_heads, tracer.n_kv_heads = 4, 2",
+    )
+    figure = nb.run(0)
+    seq = figure.get_by_label("seq, exactly")
+    expect(seq).to_have_value("6", timeout=WAIT)
+    seq.fill("100")
+    figure.get_by_label("d_head = d_model / n_heads").uncheck()
+    figure.get_by_label("d_head, exactly").fill("9")
+    expect(nb.run(1)).to_have_text("100 9")
+    nb.run(2)
+    expect(figure.get_by_label("n_heads, exactly")).to_have_value("4")
+    expect(figure.locator("tr", has_text="concat")).to_contain_text("d_heads 36")
