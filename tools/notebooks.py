@@ -45,7 +45,7 @@ def library_hash(library: Path = ROOT / "mhsa_lib") -> str:
     """Return one hash for all code of the library."""
     digest = hashlib.sha256()
     for path in sorted(library.rglob("*")):
-        if path.suffix in {".py", ".js", ".css"}:
+        if path.suffix in {".py", ".js", ".css", ".json", ".safetensors"}:
             digest.update(path.relative_to(library).as_posix().encode() + path.read_bytes())
     return digest.hexdigest()
 
