@@ -1,28 +1,37 @@
-"""Parameters, FLOPs and bytes of plain multi-head attention, by formula.
+"""Parameters, FLOPs and bytes of multi-head attention, by formula.
 
 A multiply-add counts as 2 FLOPs; softmax and other elementwise work is not counted. The same
-numbers come out of a ``trace`` of the real module, which the tests compare.
+numbers come out of a ``trace`` of the real module, which the tests compare. With fewer
+``n_kv_heads`` than ``n_heads``, groups of heads share their keys and values; one is
+multi-query attention.
 
-Source: Vaswani et al., section 3.2 and Table 1, arXiv 1706.03762.
+Source: Vaswani et al., section 3.2 and Table 1, arXiv 1706.03762; for shared keys and values
+Shazeer, arXiv 1911.02150, and Ainslie et al., arXiv 2305.13245.
 """
 
 from mhsa_lib import checks
 
 
 def parameters(
-    d_model: int, n_heads: int, *, d_head: int | None = None, bias: bool = False
+    d_model: int,
+    n_heads: int,
+    *,
+    n_kv_heads: int | None = None,
+    d_head: int | None = None,
+    bias: bool = False,
 ) -> dict[str, int]:
     """Learned numbers of W_Q, W_K, W_V and W_O.
 
     >>> sum(parameters(512, 8).values()), sum(parameters(512, 1).values())
     (1048576, 1048576)
+    >>> sum(parameters(512, 8, n_kv_heads=1).values())
+    589824
     """
-    d_heads = n_heads * checks.head_width(d_model, n_heads, d_head)
-    into_heads = d_model * d_heads + d_heads * bias
+    d_heads, d_kv_heads = widths(d_model, n_heads, n_kv_heads, d_head)
     return {
-        "W_Q": into_heads,
-        "W_K": into_heads,
-        "W_V": into_heads,
+        "W_Q": d_model * d_heads + d_heads * bias,
+        "W_K": d_model * d_kv_heads + d_kv_heads * bias,
+        "W_V": d_model * d_kv_heads + d_kv_heads * bias,
         "W_O": d_heads * d_model + d_model * bias,
     }
 
@@ -33,6 +42,7 @@ def flops(
     n_heads: int,
     *,
     n_key: int | None = None,
+    n_kv_heads: int | None = None,
     d_head: int | None = None,
     batch: int = 1,
 ) -> dict[str, int]:
@@ -42,17 +52,17 @@ def flops(
     >>> sum(costs.values()) == 8 * 32 * 64**2 + 4 * 32**2 * 64
     True
     """
-    d_heads = n_heads * checks.head_width(d_model, n_heads, d_head)
+    d_heads, d_kv_heads = widths(d_model, n_heads, n_kv_heads, d_head)
     n_key = n_query if n_key is None else n_key
     checks.positive(n_query=n_query, n_key=n_key, batch=batch)
-    project, attend = 2 * batch * d_model * d_heads, 2 * batch * n_query * n_key * d_heads
+    project, attend = 2 * batch * d_model, 2 * batch * n_query * n_key * d_heads
     return {
-        "q": project * n_query,
-        "k": project * n_key,
-        "v": project * n_key,
+        "q": project * d_heads * n_query,
+        "k": project * d_kv_heads * n_key,
+        "v": project * d_kv_heads * n_key,
         "scores": attend,
         "z": attend,
-        "y": project * n_query,
+        "y": project * d_heads * n_query,
     }
 
 
@@ -62,6 +72,7 @@ def bytes_of(
     n_heads: int,
     *,
     n_key: int | None = None,
+    n_kv_heads: int | None = None,
     d_head: int | None = None,
     batch: int = 1,
     itemsize: int = 4,
@@ -72,17 +83,50 @@ def bytes_of(
     >>> at_2k / at_1k
     4.0
     """
-    d_heads = n_heads * checks.head_width(d_model, n_heads, d_head)
+    d_heads, d_kv_heads = widths(d_model, n_heads, n_kv_heads, d_head)
     n_key = n_query if n_key is None else n_key
     checks.positive(n_query=n_query, n_key=n_key, batch=batch, itemsize=itemsize)
     query_rows, key_rows = batch * n_query * itemsize, batch * n_key * itemsize
     return {
         "q": query_rows * d_heads,
-        "k": key_rows * d_heads,
-        "v": key_rows * d_heads,
+        "k": key_rows * d_kv_heads,
+        "v": key_rows * d_kv_heads,
         "scores": query_rows * n_key * n_heads,
         "weights": query_rows * n_key * n_heads,
         "z": query_rows * d_heads,
         "concat": query_rows * d_heads,
         "y": query_rows * d_model,
     }
+
+
+def cache_bytes(
+    n_key: int,
+    n_kv_heads: int,
+    d_head: int,
+    *,
+    layers: int = 1,
+    batch: int = 1,
+    itemsize: int = 2,
+) -> int:
+    """Bytes of the keys and values that decoding keeps for ``n_key`` tokens.
+
+    >>> cache_bytes(131_072, n_kv_heads=8, d_head=128, layers=32) / 2**30
+    16.0
+    """
+    checks.positive(n_key=n_key, n_kv_heads=n_kv_heads, d_head=d_head)
+    checks.positive(layers=layers, batch=batch, itemsize=itemsize)
+    return 2 * layers * batch * n_key * n_kv_heads * d_head * itemsize
+
+
+def widths(
+    d_model: int, n_heads: int, n_kv_heads: int | None = None, d_head: int | None = None
+) -> tuple[int, int]:
+    """Width of all heads side by side: of the queries, and of the keys and the values.
+
+    >>> widths(4096, 32, n_kv_heads=8)
+    (4096, 1024)
+    """
+    d_head = checks.head_width(d_model, n_heads, d_head)
+    n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+    checks.divides(n_heads=n_heads, n_kv_heads=n_kv_heads)
+    return n_heads * d_head, n_kv_heads * d_head

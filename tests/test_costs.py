@@ -60,3 +60,39 @@ def test_sizes_are_checked():
         costs.bytes_of(5, 64, 8, itemsize=0)
     with pytest.raises(ValueError, match="n_heads=5 does not divide d_model=64"):
         costs.parameters(64, 5)
+
+
+@given(SIZE, st.integers(1, 4), st.integers(1, 3), SIZE, st.booleans())
+def test_shared_heads_have_queries_of_many_and_keys_of_few(d_model, n_kv, group, d_head, bias):
+    sizes = {"d_head": d_head, "bias": bias}
+    many = MultiHeadAttention(d_model, n_kv * group, **sizes)
+    few = MultiHeadAttention(d_model, n_kv, **sizes)
+    maps = {
+        "W_Q": many.project.W_Q,
+        "W_K": few.project.W_K,
+        "W_V": few.project.W_V,
+        "W_O": many.W_O,
+    }
+    counted = {name: sum(p.numel() for p in W.parameters()) for name, W in maps.items()}
+    assert costs.parameters(d_model, n_kv * group, n_kv_heads=n_kv, **sizes) == counted
+
+
+def test_sharing_keys_shortens_k_and_v_and_nothing_else():
+    for count in (costs.flops, costs.bytes_of):
+        every, shared = count(10, 64, 8), count(10, 64, 8, n_kv_heads=2)
+        assert {wire for wire in every if every[wire] != shared[wire]} == {"k", "v"}
+        assert every["k"] == 4 * shared["k"] == 4 * shared["v"]
+
+
+def test_the_cache_is_k_and_v_of_every_layer():
+    wires = costs.bytes_of(100, 64, 8, n_kv_heads=2, itemsize=2, batch=3)
+    sizes = {"n_kv_heads": 2, "d_head": 8, "batch": 3}
+    assert costs.cache_bytes(100, **sizes) == wires["k"] + wires["v"]
+    assert costs.cache_bytes(100, **sizes, layers=5) == 5 * (wires["k"] + wires["v"])
+
+
+def test_shared_heads_are_checked():
+    with pytest.raises(ValueError, match="n_kv_heads=3 does not divide n_heads=8"):
+        costs.flops(5, 64, 8, n_kv_heads=3)
+    with pytest.raises(ValueError, match="layers=0 is not a size"):
+        costs.cache_bytes(5, 8, 64, layers=0)

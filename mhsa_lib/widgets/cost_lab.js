@@ -1,0 +1,125 @@
+// Attention of a real model on a real accelerator: what it holds, and what limits each stage.
+
+import { check, choice, dial, el, fixed, frame, grouped, short, spoken, watch, write } from "./kit.js";
+import { NUMBER_BYTES, PHASES, VARIANTS, binary, costOf, kindOf, kvHeads } from "./costs.js";
+import { duration, regime, roofline } from "./roofline.js";
+
+/** Whether the cache fits, in words. */
+export function fits(cache, { name, memory }) {
+  const share = cache / memory;
+  const room = `the ${binary(memory)} of one ${name}`;
+  if (share > 1) return `The cache of ${binary(cache)} does not fit: it is ${fixed(share, 1)} times ${room}.`;
+  const percent = 100 * share < 1 ? "less than 1" : fixed(100 * share, 0);
+  return `The cache of ${binary(cache)} takes ${percent} % of ${room}; the model's weights need room beside it.`;
+}
+
+function render({ model: traits, el: root }) {
+  const { body, signal, end } = frame(root, "cost-lab");
+  const [models, accelerators] = [traits.get("models"), traits.get("accelerators")];
+  const names = (list) => list.map(({ name }) => name);
+  const pick = (label, trait, options) => ({ trait, options, ...choice({
+    label, options, value: options.indexOf(traits.get(trait)), signal,
+    change: (i) => write(traits, trait, options[i]),
+  }) });
+  const choices = [
+    pick("model", "model", names(models)), pick("n_kv_heads", "variant", VARIANTS), pick("phase", "phase", PHASES),
+    pick("accelerator", "accelerator", names(accelerators)),
+    pick("dtype", "dtype", ["bfloat16", "float16", "float32"]), pick("cache dtype", "cache_dtype", Object.keys(NUMBER_BYTES)),
+  ];
+  const alert = el("p", { class: "mhsa-alert", role: "alert" });
+  const dials = ["context", "batch"].map((trait) => ({ trait, ...dial({
+    label: trait, min: 1, max: { context: 1_048_576, batch: 1024 }[trait], value: traits.get(trait), signal,
+    change: (size) => write(traits, trait, size), wrong: (text) => { alert.textContent = text; },
+  }) }));
+  const fused = check({
+    label: "fused: scores never reach memory", value: traits.get("fused"), signal,
+    change: (on) => write(traits, "fused", on),
+  });
+  const [memory, stages] = [el("tbody"), el("tbody")];
+  const roof = el("div", { class: "mhsa-roof" });
+  const said = spoken();
+  const note = el("p", { class: "mhsa-quiet" });
+  const titles = ["stage", "FLOPs", "bytes", "FLOP/byte", "limit", "least time"].map((title, i) =>
+    el("th", { scope: "col", class: i && i !== 4 ? "mhsa-number" : null }, title));
+  const limits = el("div", { class: "mhsa-scroll", tabindex: 0, role: "group", "aria-label": "Stages" },
+    el("table", { "aria-label": "The three stages, all layers" }, el("thead", {}, el("tr", {}, titles)), stages));
+  body.append(
+    el("div", { class: "mhsa-controls" }, choices.map(({ node }) => node), dials.map(({ node }) => node), fused.node),
+    alert, el("table", { class: "mhsa-memory", "aria-label": "Bytes, beside the memory of the accelerator" }, memory),
+    roof, limits, said.node, note,
+  );
+
+  function draw() {
+    const state = Object.fromEntries([...choices, ...dials].map(({ trait }) => [trait, traits.get(trait)]));
+    for (const { trait, options, show } of choices) show(options.indexOf(state[trait]));
+    for (const { trait, show } of dials) show(state[trait]);
+    fused.show(traits.get("fused"));
+    const model = models.find(({ name }) => name === state.model);
+    const accelerator = accelerators.find(({ name }) => name === state.accelerator);
+    VARIANTS.forEach((variant, i) => { choices[1].select.options[i].textContent = variantName(model, variant); });
+    const cost = costOf({ ...state, model, accelerator, fused: traits.get("fused") });
+    alert.textContent = cost.peak ? "" : `The ${accelerator.name} has no tensor cores for ${state.dtype}; choose float16 or float32.`;
+    memory.replaceChildren(...memoryRows(cost, model, state, accelerator));
+    for (const part of [roof, limits]) part.hidden = !cost.peak;
+    note.textContent = notes(model, accelerator);
+    if (!cost.peak) return said.say(fits(cost.caches[state.variant], accelerator));
+    roof.replaceChildren(roofline(cost, accelerator, state.phase, roof.clientWidth || 600));
+    const mine = cost.stages.filter(({ phase }) => phase === state.phase);
+    stages.replaceChildren(...mine.map((work) => stageRow(work, model.layers)));
+    return said.say(`${sizesInWords(model, state)} on the ${accelerator.name}, whose ridge is ${grouped(mine[0].ridge)}: `
+      + `${mine.map(regime).join("; ")}. ${fits(cost.caches[state.variant], accelerator)}`);
+  }
+
+  watch(traits, [...choices.map(({ trait }) => trait), "context", "batch", "fused"], draw, signal);
+  const resized = new ResizeObserver(draw);
+  signal.addEventListener("abort", () => resized.disconnect());
+  draw();
+  resized.observe(roof);
+  return end;
+}
+
+function variantName(model, variant) {
+  const kv = kvHeads(model, variant);
+  const told = variant === "as configured" ? ", configured" : "";
+  return `${kindOf(model.n_heads, kv)}: ${kv} of ${model.n_heads}${told}`;
+}
+
+function sizesInWords(model, { variant, phase, context, batch, dtype, cache_dtype }) {
+  const cached = cache_dtype === dtype ? "" : `, cache in ${cache_dtype}`;
+  return `${phase === "decode" ? "One token" : "The prompt"} of ${model.name}, ${variantName(model, variant)}, `
+    + `${grouped(context)} tokens, batch ${grouped(batch)}, ${dtype}${cached},`;
+}
+
+function notes(model, accelerator) {
+  const own = model.note ? ` ${model.name}: ${model.note}.` : "";
+  return "Nothing is masked: a causal kernel that skips forbidden blocks needs half of the prefill's scores and mix. "
+    + `Every byte moves once, and real kernels stay below the roof. Sizes: ${model.source}. `
+    + `${accelerator.name}: ${accelerator.source}.${own}`;
+}
+
+/** One bar for each thing that needs memory, on a linear scale; a line where memory ends. */
+function memoryRows(cost, model, { variant, phase }, accelerator) {
+  const kept = VARIANTS.filter((name) => name === variant || kvHeads(model, name) !== kvHeads(model, variant))
+    .filter((name, i, all) => all.findIndex((other) => kvHeads(model, other) === kvHeads(model, name)) === i);
+  const rows = [
+    ["four projections, all layers", cost.weights, true], [`activations of one layer, ${phase}`, cost.activations, true],
+    ...kept.map((name) => [`cache, ${variantName(model, name)}`, cost.caches[name], name === variant]),
+  ];
+  const most = Math.max(accelerator.memory, ...rows.map(([, count]) => count));
+  const share = (count) => `${(100 * count) / most}%`;
+  return rows.map(([label, count, chosen]) => el("tr", { class: chosen ? "mhsa-chosen" : null },
+    el("th", { scope: "row" }, label),
+    el("td", { class: "mhsa-track" },
+      el("div", { class: "mhsa-bar", style: `width:${share(count)}` }),
+      el("div", { class: "mhsa-end", style: `left:${share(accelerator.memory)}` })),
+    el("td", { class: "mhsa-number" }, binary(count)))).concat(el("tr", { class: "mhsa-legend" },
+    el("th", { scope: "row" }, "memory ends at the line"), el("td"), el("td", { class: "mhsa-number" }, binary(accelerator.memory))));
+}
+
+function stageRow({ stage, flops, bytes: moved, intensity, limit, seconds }, layers) {
+  const number = (text) => el("td", { class: "mhsa-number" }, text);
+  return el("tr", {}, el("th", { scope: "row" }, stage), number(short(layers * flops)), number(binary(layers * moved)),
+    number(intensity < 100 ? fixed(intensity, 1) : short(Math.round(intensity))), el("td", {}, limit), number(duration(layers * seconds)));
+}
+
+export default { render };

@@ -1,0 +1,283 @@
+"""The cost lab: the same integers as ``costs`` and ``roofline``, the same words as the data."""
+
+import random
+
+import pytest
+from traitlets import TraitError
+
+from mhsa_lib import costs, roofline
+from mhsa_lib.configurations import ACCELERATORS, CONFIGURATIONS, Configuration, find
+from mhsa_lib.widgets import CostLab
+from mhsa_lib.widgets.cost_lab import NUMBER_BYTES, OPTIONS
+from tests.widgets.conftest import milliseconds, node
+
+EXACT = 2**53  # the largest whole numbers that JavaScript tells apart
+
+
+def same(found: float, expected: float) -> bool:
+    if isinstance(expected, int) and expected < EXACT:
+        return found == expected
+    return found == pytest.approx(expected, rel=1e-12)
+
+
+def drawn(rng: random.Random) -> Configuration:
+    n_kv_heads, group = rng.randint(1, 16), rng.randint(1, 8)
+    sizes = rng.randint(1, 130), rng.randint(1, 16_384), n_kv_heads * group, n_kv_heads
+    return Configuration("drawn", *sizes, rng.randint(1, 256), rng.choice(["", "QKV", "QKVO"]))
+
+
+def test_every_formula_equals_python_for_random_sizes():
+    rng, calls, expected = random.Random(7), [], []
+    for _ in range(300):
+        model = drawn(rng)
+        n_query, n_key = rng.randint(1, 5000), rng.randint(1, 1_048_576)
+        batch, fused = rng.randint(1, 512), rng.random() < 0.5
+        itemsize, cache_itemsize = rng.choice([1, 2, 4]), rng.choice([1, 2, 4])
+        shape = {"n_kv_heads": model.n_kv_heads, "d_head": model.d_head, "batch": batch}
+        given = {"d_model": model.d_model, "n_heads": model.n_heads, **shape}
+        given |= {"layers": model.layers, "biases": model.biases}
+        tokens = {"n_query": n_query, "n_key": n_key, "batch": batch, "itemsize": itemsize}
+        tokens |= {"cache_itemsize": cache_itemsize, "fused": fused}
+        calls += [
+            ("layerParameters", given),
+            ("cacheBytes", given, n_key, batch, cache_itemsize),
+            ("activationBytes", given, tokens),
+            ("stageWork", given, tokens),
+        ]
+        wires = costs.bytes_of(
+            n_query, model.d_model, model.n_heads, n_key=n_key, **shape, itemsize=itemsize
+        )
+        left_out = {"k", "v", "scores", "weights"} if fused else {"k", "v"}
+        work = roofline.stages(
+            n_query, model.d_model, model.n_heads, n_key=n_key, **shape,
+            itemsize=itemsize, cache_itemsize=cache_itemsize, fused=fused,
+        )  # fmt: skip
+        expected += [
+            model.parameters(),
+            model.cache_bytes(n_key, batch=batch, itemsize=cache_itemsize),
+            sum(size for wire, size in wires.items() if wire not in left_out),
+            {name: (w.flops, w.bytes, w.intensity) for name, w in work.items()},
+        ]
+    exact = 0
+    for (name, *_), found, right in zip(calls, node("costs", *calls), expected, strict=True):
+        if name == "stageWork":
+            found = {stage: tuple(found[stage].values()) for stage in found}
+            assert list(found) == list(right)
+            assert all(
+                same(a, b) for s in right for a, b in zip(found[s], right[s], strict=True)
+            )
+        elif name == "layerParameters":
+            assert found == right
+        else:
+            assert same(found, right), name
+            exact += right < EXACT
+    assert exact > 300
+
+
+def test_the_roof_equals_python():
+    rng, calls, expected = random.Random(8), [], []
+    for _ in range(200):
+        work = roofline.Work(rng.randint(1, 10**15), rng.randint(1, 10**12))
+        chip = rng.choice(ACCELERATORS)
+        peak = rng.choice(list(chip.peak.values()))
+        given = {"flops": work.flops, "bytes": work.bytes, "intensity": work.intensity}
+        calls.append(("underRoof", given, peak, chip.bandwidth))
+        ridge = roofline.ridge(peak, chip.bandwidth)
+        expected.append(
+            {
+                "ridge": ridge,
+                "attainable": roofline.attainable(work.intensity, peak, chip.bandwidth),
+                "seconds": roofline.seconds(work, peak, chip.bandwidth),
+                "limit": "memory" if work.intensity < ridge else "arithmetic",
+            }
+        )
+    found = node("costs", *calls)
+    assert {row["limit"] for row in found} == {"memory", "arithmetic"}
+    for row, right in zip(found, expected, strict=True):
+        assert row.pop("limit") == right.pop("limit")
+        assert row == pytest.approx(right, rel=1e-12)
+
+
+def test_every_model_and_variant_has_the_cache_of_the_figure():
+    labs = [
+        CostLab(model=model.name, variant=variant, context=131_072, batch=3, cache_dtype="int8")
+        for model in CONFIGURATIONS
+        for variant in OPTIONS["variant"]
+    ]
+    state = {"phase": "decode", "context": 131_072, "batch": 3, "dtype": "float32"}
+    state |= {"cache_dtype": "int8", "fused": True, "accelerator": labs[0].accelerators[0]}
+    rows = {model["name"]: model for model in labs[0].models}
+    calls = [("costOf", state | {"model": rows[x.model], "variant": x.variant}) for x in labs]
+    for lab, found in zip(labs, node("costs", *calls), strict=True):
+        model = lab.configuration
+        assert found["caches"][lab.variant] == lab.cache_bytes
+        assert found["weights"] == 4 * model.layers * sum(model.parameters().values())
+        assert len(found["stages"]) == 6
+
+
+def test_the_caches_that_are_known():
+    gib = [
+        CostLab(model=f"Llama 3.1 {size}").cache_bytes / 2**30 for size in ("8B", "70B", "405B")
+    ]
+    assert gib == [16, 40, 63]
+    assert CostLab(variant="MHA").cache_bytes == 64 * 2**30
+    assert "is 16, one H200 SXM has 131." in CostLab().alt
+
+
+@pytest.mark.parametrize("trait", list(OPTIONS))
+def test_a_word_that_is_no_choice_is_answered_with_the_choices(trait):
+    with pytest.raises(ValueError, match=f"{trait}='<b>' is unknown; choose one of"):
+        CostLab(**{trait: "<b>"})
+
+
+def test_a_size_outside_its_dial_is_refused():
+    with pytest.raises(TraitError, match="context"):
+        CostLab(context=2**21)
+    with pytest.raises(TraitError, match="batch"):
+        CostLab(batch=0)
+
+
+def test_the_page_carries_the_data_and_nothing_else():
+    page = CostLab().html()
+    assert "Llama 3.1 405B" in page
+    assert len(page) < 200_000
+    assert set(CostLab().state()) == {
+        *OPTIONS,
+        "context",
+        "batch",
+        "fused",
+        "models",
+        "accelerators",
+    }
+
+
+# --- in the browser ------------------------------------------------------------------------
+
+
+def table(page, name: str) -> dict[str, list[str]]:
+    cells = (
+        page.get_by_role("table", name=name)
+        .locator("tbody tr")
+        .evaluate_all(
+            "rows => rows.map(row => [...row.children].map(cell => cell.textContent))"
+        )
+    )
+    return {first: rest for first, *rest in cells}
+
+
+def said(page, words: str) -> str:
+    page.wait_for_function(
+        "words => document.querySelector('.mhsa-said').textContent.includes(words)", arg=words
+    )
+    return page.locator(".mhsa-said").text_content()
+
+
+def test_decoding_is_bound_by_memory_in_words_and_numbers(open_figure):
+    page = open_figure(CostLab())
+    words = said(page, "on the H200 SXM, whose ridge is 206")
+    sizes = "GQA: 8 of 32, configured, 131,072 tokens, batch 1, bfloat16,"
+    assert words.startswith(f"One token of Llama 3.1 8B, {sizes}")
+    assert "scores + mix is memory-bound: 4.0 FLOPs per byte, 52 times below it" in words
+    assert "The cache of 16 GiB takes 12 % of the 131 GiB of one H200 SXM" in words
+    stage = table(page, "The three stages, all layers")["scores + mix"]
+    assert stage[1:] == ["16 GiB", "4.0", "memory", "3.58 ms"]
+    assert table(page, "Bytes, beside")["cache, MHA: 32 of 32"][-1] == "64 GiB"
+
+
+def test_every_choice_is_operated(open_figure):
+    page = open_figure(CostLab())
+    page.get_by_label("n_kv_heads").select_option("MHA: 32 of 32")
+    assert table(page, "The three stages")["scores + mix"][-1] == "14.3 ms"
+    said(page, "scores + mix is memory-bound: 1.0 FLOPs per byte, 206 times below it")
+    page.get_by_label("cache dtype").select_option("int8")
+    assert table(page, "Bytes, beside")["cache, MHA: 32 of 32"][-1] == "32 GiB"
+    page.get_by_label("model").select_option("Llama 3.1 405B")
+    page.get_by_label("n_kv_heads").select_option(index=1)
+    page.get_by_label("cache dtype").select_option("float32")
+    page.get_by_label("batch, exactly").fill("2")
+    cache = find("Llama 3.1 405B").cache_bytes(131_072, batch=2, itemsize=4)
+    assert cache == 252 * 2**30
+    assert table(page, "Bytes, beside")["cache, GQA: 8 of 128, configured"][-1] == "252 GiB"
+    assert "252 GiB does not fit: it is 1.9 times the 131 GiB" in said(page, "does not fit")
+    page.get_by_label("phase").select_option("prefill")
+    page.get_by_label("accelerator", exact=True).select_option("A100 40 GB")
+    page.get_by_label("context", exact=True).focus()
+    page.keyboard.press("ArrowLeft")
+    assert "131,071 tokens, batch 2" in said(page, "on the A100 40 GB, whose ridge is 201")
+    assert page.get_by_label("context, exactly").input_value() == "131071"
+    fused = table(page, "The three stages")["scores + mix"]
+    page.get_by_label("fused").focus()
+    page.keyboard.press("Space")
+    written = table(page, "The three stages")["scores + mix"]
+    assert fused[3] == "arithmetic"
+    assert written[2:4] == ["64.0", "memory"]
+
+
+def test_the_points_lie_on_the_roof(open_figure):
+    page = open_figure(CostLab())
+    labels = page.locator(".mhsa-point text").all_text_contents()
+    assert sorted(labels) == sorted(
+        f"{phase}: {stage}"
+        for phase in ("prefill", "decode")
+        for stage in ("project", "scores + mix", "W_O")
+    )
+    assert page.locator(".mhsa-point.mhsa-other").count() == 3
+    places = page.locator(".mhsa-roof").evaluate("""roof => {
+      const path = roof.querySelector(".mhsa-roof-line");
+      const near = (x, y) => Math.min(...Array.from({ length: 2000 }, (_, i) => {
+        const at = path.getPointAtLength(path.getTotalLength() * i / 1999);
+        return Math.hypot(at.x - x, at.y - y); }));
+      return [...roof.querySelectorAll(".mhsa-point line")].map(line =>
+        near(line.x1.baseVal.value, line.y1.baseVal.value)); }""")
+    assert len(places) == 6
+    assert max(places) < 1
+
+
+def test_a_dtype_without_tensor_cores_is_said(open_figure):
+    page = open_figure(CostLab(accelerator="T4"))
+    alert = page.get_by_role("alert")
+    assert (
+        alert.text_content()
+        == "The T4 has no tensor cores for bfloat16; choose float16 or float32."
+    )
+    limits = page.get_by_role("table", name="The three stages")
+    assert limits.count() == 0  # hidden
+    page.get_by_label("dtype", exact=True).select_option("float16")
+    assert limits.is_visible()
+    assert alert.text_content() == ""
+    assert "whose ridge is 203" in said(page, "on the T4")
+
+
+@pytest.mark.parametrize("typed", ["", "0", "-1", "2.5", "1e300", "1048577"])
+def test_what_is_no_size_is_said_and_changes_nothing(open_figure, typed):
+    page = open_figure(CostLab())
+    page.get_by_label("context, exactly").fill(typed)
+    assert (
+        "context must be a whole number from 1 to 1048576"
+        in page.get_by_role("alert").text_content()
+    )
+    assert table(page, "Bytes, beside")["cache, GQA: 8 of 32, configured"][-1] == "16 GiB"
+
+
+@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (390, "light"), (1000, "dark")])
+def test_it_fits_its_column_with_the_largest_numbers(open_figure, width, theme):
+    most = {"context": 1_048_576, "batch": 1024, "fused": False, "cache_dtype": "float32"}
+    page = open_figure(CostLab(model="Llama 3.1 405B", **most), width=width, theme=theme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    text = page.locator(".mhsa-cost-lab .mhsa-body").text_content()
+    assert "NaN" not in text
+    assert "undefined" not in text
+    assert "Infinity" not in text
+
+
+def test_the_dtypes_are_those_of_the_page():
+    assert set(OPTIONS["dtype"]) <= set(NUMBER_BYTES)
+    assert {dtype for chip in ACCELERATORS for dtype in chip.peak} == set(OPTIONS["dtype"])
+
+
+def test_turning_a_dial_is_quick(open_figure, report):
+    page = open_figure(CostLab())
+    page.locator("input[type=range] >> nth=0").evaluate("input => input.id = 'measured'")
+    took = milliseconds(page, "#measured", "keydown", ("ArrowRight", "ArrowLeft"))
+    report(f"cost lab: {took:.1f} ms a step of a dial")
+    assert took < 50
