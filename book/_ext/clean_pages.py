@@ -2,19 +2,24 @@
 
 The theme puts the thebe scripts (kernels started from the page) on every page. We never start
 one, they name a host outside the page, and their second copy logs an error in the console.
+It also loads 1.5 MB of FontAwesome for a dozen icons, which `_static/icons.css` draws.
 """
 
+import re
 from typing import Any
 
 from sphinx.application import Sphinx
 
+FONTAWESOME = re.compile(r"<script [^>]*scripts/fontawesome\.js[^>]*></script>")
 
-def drop_thebe(
+
+def clean(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Take the thebe scripts and styles out of the page."""
+    """Take the thebe scripts and styles out of the page, and tell the layout what to drop."""
     for kind in ("script_files", "css_files"):
         context[kind] = [f for f in context.get(kind, []) if not is_thebe(f)]
+    context["without_fontawesome"] = lambda head: FONTAWESOME.sub("", head)
 
 
 def is_thebe(file: Any) -> bool:
@@ -24,5 +29,5 @@ def is_thebe(file: Any) -> bool:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.connect("html-page-context", drop_thebe, priority=900)
+    app.connect("html-page-context", clean, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,11 +1,15 @@
-"""The built pages, read once, and opened once in a browser."""
+"""The built pages, read once, and one browser for all that open them."""
 
 import os
 import shutil
+import sys
 
 import pytest
 
+from tools import ROOT, browser
 from tools import pages as book
+
+sys.path.insert(0, str(ROOT / "book" / "_ext"))  # as Sphinx does
 
 
 def missing(what: str) -> None:
@@ -23,8 +27,66 @@ def pages():
 
 
 @pytest.fixture(scope="session")
-def visits(pages):
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
+def names(pages):
+    """The pages to open; index.html only leads to the first of them."""
+    return [page.name for page in pages.values() if page.name != "index.html"]
+
+
+@pytest.fixture(scope="session")
+def chapters(pages):
+    """The pages that are made of a notebook."""
+    return [page for page in pages.values() if page.name.startswith("notebooks/")]
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
         missing("no chromium on this machine: the pages were not opened in a browser")
-    return book.visit_all(chromium, [page.name for page in pages.values()])
+    with browser.launch(found) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def served():
+    with browser.serve(book.SITE) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def over_http(names, chromium, served):
+    """Visit every page over http, in the light."""
+    context = chromium.new_context(viewport=browser.DESKTOP, color_scheme="light")
+    return [browser.visit(context, served, name) for name in names]
+
+
+@pytest.fixture(scope="session")
+def from_file(names, chromium):
+    """Visit every page as a file, in the dark."""
+    context = chromium.new_context(viewport=browser.DESKTOP, color_scheme="dark")
+    return [browser.visit(context, book.SITE.as_uri(), name) for name in names]
+
+
+@pytest.fixture(scope="session", params=["over_http", "from_file"])
+def visits(request):
+    """All visits, one way after the other."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def say(record_property):
+    """Lines for the end of the run, which are shown when the test passes too."""
+
+    def lines(title, rows):
+        record_property("said", [title, *rows])
+
+    return lines
+
+
+def pytest_terminal_summary(terminalreporter):
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, (title, *rows) in report.user_properties:
+            if name == "said" and report.when == "call":
+                terminalreporter.section(title)
+                for row in rows:
+                    terminalreporter.write_line(row)

@@ -1,0 +1,51 @@
+// What the theme leaves undone: frames that scroll can be reached by keyboard, and paper is light.
+// In a book opened from files, the search does not ask for the text of its pages, which a file may
+// not do, and a notebook comes as a script, because a browser shows such a file and does not save it.
+
+const onPaper = matchMedia("print");
+let themeOnScreen = null;
+
+function dress(paper) {
+  const page = document.documentElement.dataset;
+  if (paper) themeOnScreen ??= page.theme;
+  else if (themeOnScreen === null) return;
+  page.theme = paper ? "light" : themeOnScreen;
+  if (!paper) themeOnScreen = null;
+}
+
+onPaper.addEventListener("change", () => dress(onPaper.matches));
+addEventListener("beforeprint", () => dress(true));
+addEventListener("afterprint", () => dress(false));
+
+// Called by the script that notebook_files.py writes beside each notebook.
+function saveNotebook(name, text) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/x-ipynb+json" }));
+  link.download = name;
+  link.click();
+}
+
+if (location.protocol === "file:") {
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[download][href$=".ipynb"]');
+    if (!link) return;
+    event.preventDefault();
+    document.head.append(Object.assign(document.createElement("script"), { src: `${link.href}.js` }));
+  });
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  const frames = "figure, .mhsa-scroll, mjx-container, div.math, .cell_output > .output";
+  const main = document.getElementById("main-content");
+
+  function reach(frame) {
+    const scrolls = ["auto", "scroll"].includes(getComputedStyle(frame).overflowX);
+    if (scrolls && frame.scrollWidth > frame.clientWidth) frame.tabIndex = 0;
+    else if (frame.tabIndex === 0 && !frame.hasAttribute("role")) frame.removeAttribute("tabindex");
+  }
+
+  const reachAll = () => main.querySelectorAll(frames).forEach(reach);
+  new ResizeObserver(reachAll).observe(main);
+  window.addEventListener("load", reachAll);
+});

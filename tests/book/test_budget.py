@@ -1,0 +1,70 @@
+"""What a page weighs: our own JavaScript, the data of its figures, and the page itself."""
+
+import re
+
+from tools.pages import SITE
+
+OWN_SCRIPTS = 60_000  # bytes of our JavaScript on a page
+FIGURE_DATA = 200_000  # bytes of data in one figure
+WHOLE_PAGE = 600_000  # bytes of HTML
+
+
+def size(text):
+    return len(text.encode())
+
+
+def own_scripts(page):
+    """Bytes of the pieces of figures, and of our script that every page loads."""
+    pieces = page.soup.find_all("script", attrs={"data-mhsa-piece": True})
+    loaded = [f for f in (SITE / "_static").glob("*.js") if f.name == "book.js"]
+    assert loaded
+    return sum(size(s.text) for s in pieces) + sum(f.stat().st_size for f in loaded)
+
+
+def figure_data(page):
+    """Bytes of the heaviest figure's data, 0 where there is none."""
+    found = page.soup.select('.mhsa-figure script[type="application/json"]')
+    return max((size(script.text) for script in found), default=0)
+
+
+def weights(pages):
+    return {p.name: (own_scripts(p), figure_data(p), p.path.stat().st_size) for p in pages}
+
+
+def test_every_page_stays_within_its_budget(pages, say):
+    table = weights(pages.values())
+    limits = (OWN_SCRIPTS, FIGURE_DATA, WHOLE_PAGE)
+    rows = [f"{'own JS':>7} {'data':>7} {'HTML':>7}", "{:7} {:7} {:7}  limit".format(*limits)]
+    rows += [
+        f"{a:7} {b:7} {c:7}  {name}"
+        for name, (a, b, c) in table.items()
+        if not name.startswith("_modules")
+    ]
+    say("Bytes per page", rows)
+    heavy = {
+        name: found
+        for name, found in table.items()
+        if any(a > b for a, b in zip(found, limits, strict=True))
+    }
+    assert heavy == {}
+
+
+def test_every_piece_of_code_is_on_its_page_once(pages):
+    twice = []
+    for page in pages.values():
+        keys = re.findall(r'<(\w+)[^>]*\sdata-mhsa-piece="([^"]+)"', page.path.read_text())
+        twice += [f"{page.name}: {key}" for key in set(keys) if keys.count(key) > 1]
+    assert twice == []
+
+
+def test_every_figure_finds_its_code_on_its_page(pages):
+    missing = []
+    for page in pages.values():
+        there = {s["data-mhsa-piece"] for s in page.soup.select("script[data-mhsa-piece]")}
+        for figure in page.soup.select("[data-mhsa-figure]"):
+            missing += [
+                f"{page.name}: {key}"
+                for key in str(figure["data-mhsa-figure"]).split()
+                if key not in there
+            ]
+    assert missing == []

@@ -1,0 +1,72 @@
+"""The book's own extensions of Sphinx, on small trees and strings."""
+
+import sys
+
+import once
+import page_facts
+import pytest
+import reading_time
+from docutils import nodes
+from docutils.core import publish_doctree
+
+from tools import ROOT
+
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+STYLE = '<style data-mhsa-piece="kit:1">p{}</style>'
+SCRIPT = '<script type="text/plain" data-mhsa-piece="kit:1">const a = "<b>";\nf()</script>'
+
+
+def test_a_piece_is_kept_once_and_its_place_is_the_first():
+    assert once.once(f"{STYLE}{SCRIPT}<p>x</p>{STYLE}{SCRIPT}") == f"{STYLE}{SCRIPT}<p>x</p>"
+
+
+def test_pieces_of_other_content_or_kind_are_others():
+    other = STYLE.replace("kit:1", "kit:2")
+    assert once.once(STYLE + other + SCRIPT) == STYLE + other + SCRIPT
+
+
+def test_scripts_and_data_without_a_piece_are_left_alone():
+    html = '<script>f()</script><script type="application/json">{"a": 1}</script>' * 2
+    assert once.once(html) == html
+
+
+def prose(n):
+    return nodes.paragraph("", "", nodes.Text("word " * n))
+
+
+def cell():
+    return nodes.container("", nodes.literal_block("", "x = 1 " * 50), classes=["cell_input"])
+
+
+@pytest.mark.parametrize(("n", "minutes"), [(0, 1), (220, 1), (221, 2), (2200, 10)])
+def test_prose_takes_its_words(n, minutes):
+    assert reading_time.minutes(nodes.section("", prose(n))) == minutes
+
+
+def test_code_counts_as_cells_not_as_words():
+    assert reading_time.words(cell()) == 0
+    assert reading_time.minutes(nodes.section("", prose(220), *(cell() for _ in range(3)))) == 2
+
+
+def test_a_live_figure_takes_a_minute_and_a_formula_is_a_word():
+    figure = nodes.raw("", '<div data-mhsa-figure="a"></div>', format="html")
+    formula = nodes.paragraph("", "", nodes.Text("so "), nodes.math("", r"\frac{a}{b} + c"))
+    assert reading_time.words(formula) == 2
+    assert reading_time.minutes(nodes.section("", prose(218), formula, figure)) == 2
+
+
+def test_a_comment_takes_no_time():
+    assert reading_time.words(publish_doctree("one two\n\n.. three four")) == 2
+
+
+def test_the_line_under_the_title_keeps_the_theme_s_addresses():
+    buttons = [
+        {"buttons": [{"text": "Colab", "url": "https://colab/x.ipynb"}], "label": "launch"},
+        {"text": ".ipynb", "label": "download-source-button", "url": "../x.ipynb"},
+        {"text": "Suggest edit", "label": "source-edit-button", "url": "https://edit?a=1&b"},
+    ]
+    html = page_facts.line(7, page_facts.links(buttons))
+    assert "7 min" in html
+    assert '<a href="https://colab/x.ipynb">Open in Colab</a>' in html
+    assert '<a href="../x.ipynb" download>Download notebook</a>' in html
+    assert '<a href="https://edit?a=1&amp;b">Edit this page</a>' in html

@@ -1,0 +1,131 @@
+"""Around the page: search, links, the first screen, and all of it without a mouse."""
+
+import json
+import re
+from urllib.parse import urlsplit
+
+import pytest
+
+from tools import ROOT
+from tools.browser import DESKTOP, PHONE, Visit, listen, settle
+from tools.pages import SITE
+
+CHAPTER = "notebooks/05_attend.html"
+
+
+@pytest.fixture(scope="module", params=["http", "file"])
+def address(request, served):
+    """Where the site is: at a host, or in a folder."""
+    return served if request.param == "http" else SITE.as_uri()
+
+
+@pytest.fixture
+def tab(chromium, pages):
+    context = chromium.new_context(viewport=DESKTOP)
+    yield context.new_page()
+    context.close()
+
+
+# --- as files --------------------------------------------------------------------------------
+
+
+def facts(page):
+    return {a.text: str(a["href"]) for a in page.soup.select(".book-facts a")}
+
+
+def test_every_chapter_says_how_long_it_takes(chapters):
+    times = {
+        page.name: page.soup.select_one("h1 + .book-facts .book-time") for page in chapters
+    }
+    assert times
+    assert [name for name, time in times.items() if time is None] == []
+    minutes = [int(re.match(r"(\d+) min", time.text)[1]) for time in times.values()]
+    assert all(3 <= m <= 60 for m in minutes)
+
+
+def test_every_chapter_can_be_downloaded_as_the_notebook_it_is(chapters):
+    for page in chapters:
+        link = page.soup.select_one(".book-facts a[download]")
+        copy, _ = page.target(link["href"])
+        source = ROOT / page.name.replace(".html", ".ipynb")
+        assert json.loads(copy.read_text()) == json.loads(source.read_text())
+
+
+def test_every_page_of_the_book_can_be_edited_at_its_source(pages):
+    entries = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
+    for entry in entries:
+        edit = urlsplit(facts(pages[SITE / f"{entry}.html"])["Edit this page"]).path
+        assert (ROOT / edit.partition("/edit/main/")[2]).stem == entry.rpartition("/")[2]
+
+
+def test_previous_and_next_go_through_the_book_in_order(pages):
+    entries = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
+    page, path = pages[SITE / f"{entries[0]}.html"], []
+    while page:
+        path.append(page.path.relative_to(SITE).with_suffix("").as_posix())
+        link = page.soup.select_one(".prev-next-area .right-next")
+        page = pages[page.target(link["href"])[0]] if link else None
+    assert path == entries
+
+
+# --- in the browser --------------------------------------------------------------------------
+
+
+def test_search_finds_a_page_and_asks_nobody(tab, address):
+    seen = Visit("search")
+    listen(tab, seen, address)
+    tab.goto(f"{address}/{CHAPTER}", wait_until="load")
+    tab.keyboard.press("Control+k")
+    tab.keyboard.type("permutation equivariance")
+    tab.keyboard.press("Enter")
+    tab.wait_for_selector("#search-results ul.search li")
+    tab.wait_for_timeout(500)  # summaries, where there are any
+    assert "Glossary" in tab.locator("#search-results").inner_text()
+    assert seen.complaints == []
+
+
+def test_a_notebook_is_saved_with_its_name(tab, address):
+    tab.goto(f"{address}/{CHAPTER}", wait_until="load")
+    with tab.expect_download() as waiting:
+        tab.get_by_role("link", name="Download notebook").click()
+    assert waiting.value.suggested_filename == "05_attend.ipynb"
+    assert json.loads(waiting.value.path().read_text())["nbformat"] == 4
+
+
+@pytest.mark.parametrize(("size", "shown"), [(DESKTOP, 400), (PHONE, 300)])
+def test_the_first_screen_shows_the_shape_tracer(tab, served, size, shown):
+    tab.set_viewport_size(size)
+    tab.goto(f"{served}/book/intro.html", wait_until="load")
+    settle(tab)
+    box = tab.locator(".mhsa-shape-tracer[data-mhsa-alive]").bounding_box()
+    assert min(box["height"], size["height"] - box["y"]) >= shown
+    assert tab.locator("article h1").bounding_box()["y"] < box["y"]
+
+
+def test_the_keyboard_reaches_the_text_first_and_shows_where_it_is(tab, served):
+    tab.goto(f"{served}/{CHAPTER}", wait_until="load")
+    tab.keyboard.press("Tab")
+    assert tab.locator(":focus").inner_text() == "Skip to main content"
+    tab.keyboard.press("Enter")
+    look = """() => {
+      const at = document.activeElement, style = getComputedStyle(at);
+      const seen = style.outlineStyle !== 'none' || style.boxShadow !== 'none';
+      return seen ? null : at.outerHTML;
+    }"""
+    unseen = []
+    for _ in range(25):
+        tab.keyboard.press("Tab")
+        unseen.append(tab.evaluate(look))
+    assert tab.locator("article :focus").count() == 1
+    assert [html for html in unseen if html] == []
+
+
+def test_nothing_moves_for_those_who_asked_for_it(tab, served):
+    tab.emulate_media(reduced_motion="reduce")
+    tab.goto(f"{served}/{CHAPTER}", wait_until="load")
+    slow = tab.evaluate("""() => [...document.querySelectorAll('*')].filter(e => {
+      const style = getComputedStyle(e);
+      const times = [style.transitionDuration, style.animationDuration];
+      return times.some(t => parseFloat(t) > 0.001) || style.scrollBehavior === 'smooth';
+    }).map(e => e.outerHTML.slice(0, 80))""")
+    assert slow == []
