@@ -84,7 +84,7 @@ class Figure(anywidget.AnyWidget):
         return f"{type(self).__name__}()"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        data, metadata = super()._repr_mimebundle_(**kwargs)
+        data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         return {**data, "text/plain": repr(self), "text/html": self.html()}, metadata
 
 

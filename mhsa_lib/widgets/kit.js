@@ -88,7 +88,8 @@ export function dial({ label, min, max, value, signal, change, wrong }) {
   }, { signal });
   show(value);
   const node = el("div", { class: "mhsa-dial" }, el("label", { for: id }, label), range, typed);
-  return { node, show };
+  const disable = (on) => { range.disabled = on; typed.disabled = on; };
+  return { node, show, disable };
 }
 
 /** A labelled choice among texts; `change` gets the position of the chosen one. */
@@ -129,15 +130,21 @@ export function spoken() {
   return { node, say };
 }
 
-/** Arrow keys, Home and End move between the `cells` of a grid; one of them is in the tab order. */
+/**
+ * Arrow keys, Home and End move between the `cells` of a grid; one of them is in the tab order.
+ * The function returned puts another one there.
+ */
 export function rove(cells, columns, signal, enter = () => {}) {
   let at = 0;
+  const settle = (i) => {
+    cells[at].setAttribute("tabindex", -1);
+    at = i;
+    cells[i].setAttribute("tabindex", 0);
+  };
   cells.forEach((cell, i) => {
     cell.setAttribute("tabindex", i === 0 ? 0 : -1);
     cell.addEventListener("focus", () => {
-      cells[at].setAttribute("tabindex", -1);
-      at = i;
-      cell.setAttribute("tabindex", 0);
+      settle(i);
       enter(i);
     }, { signal });
     cell.addEventListener("keydown", (event) => {
@@ -152,6 +159,7 @@ export function rove(cells, columns, signal, enter = () => {}) {
       cells[next].focus();
     }, { signal });
   });
+  return settle;
 }
 
 // --- numbers -------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ function render({ model, el: root }) {
     const given = read();
     for (const name of names) if (given[name] !== null) dials[name].show(given[name]);
     derived.show(given.d_head === null);
-    dials.d_head.node.classList.toggle("mhsa-off", given.d_head === null);
+    dials.d_head.disable(given.d_head === null);
     dtype.show(dtypes.indexOf(model.get("dtype")));
     const problem = wrongSizes(given);
     alert.textContent = problem ?? "";

@@ -38,7 +38,7 @@ class ShapeTracer(Figure):
     d_head = Int(None, min=1, max=512, allow_none=True).tag(sync=True)
     dtype = Enum(["float32", "bfloat16", "float16", "float64"], "float32").tag(sync=True)
 
-    recipe = List().tag(sync=True)
+    recipe: Any = List().tag(sync=True)
     colours = Dict(AXIS_COLOURS).tag(sync=True)
 
     def __init__(self, **sizes: Any) -> None:

@@ -14,7 +14,8 @@ JS = Path(mhsa_lib.widgets.__file__).parent
 CHROMIUM = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>A figure</title>
-<body style="font-family: sans-serif; margin: 8px; background: {paper}"><main>{html}</main>"""
+<style>body {{ font-family: sans-serif; margin: 8px; background: {paper}; color: #888 }}</style>
+<main><h1>A figure</h1>{html}</main>"""
 CALLS = """
 import * as module from {url};
 const calls = JSON.parse(await new Promise((done) => {{
