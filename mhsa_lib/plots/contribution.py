@@ -71,29 +71,39 @@ def _parts(z: Tensor, W_O: nn.Linear) -> dict[str, Tensor]:
     return parts if W_O.bias is None else parts | {"bias": W_O.bias.detach().cpu().double()}
 
 
-def _checked(
-    z: Tensor, W_O: nn.Linear, position: int, coordinates: Sequence[int] | None
-) -> tuple[Tensor, int, Sequence[int]]:
+def one_sequence(z: Tensor, W_O: nn.Linear) -> Tensor:
+    """Drop leading axes of size 1 from ``z``: (head, query, d_head) in float64 on the CPU.
+
+    Raises ``ValueError`` if other axes are left, or if ``W_O`` takes another number of columns.
+    """
     given = tuple(z.shape)
     if z.ndim > 3 and all(size == 1 for size in given[:-3]):
         z = z.reshape(given[-3:])
     if z.ndim != 3:
         repair = "choose a sequence, for example z[0]" if z.ndim > 3 else "an axis is missing"
         raise ValueError(f"z {given} is not (head, query, d_head); {repair}.")
-    n_heads, n_query, d_head = z.shape
-    d_model, d_heads = W_O.weight.shape
+    n_heads, _, d_head = z.shape
+    d_heads = W_O.in_features
     if n_heads * d_head != d_heads:
         raise ValueError(
             f"z {given} has {n_heads} heads of {d_head} columns, {n_heads * d_head} in all, "
             f"but W_O takes {d_heads}; both must come from one attention."
         )
+    return z.detach().cpu().double()
+
+
+def _checked(
+    z: Tensor, W_O: nn.Linear, position: int, coordinates: Sequence[int] | None
+) -> tuple[Tensor, int, Sequence[int]]:
+    z = one_sequence(z, W_O)
+    n_query, d_model = z.shape[1], W_O.out_features
     if not -n_query <= position < n_query:
         raise ValueError(f"position={position} does not exist; there are {n_query} queries.")
     coordinates = range(min(d_model, 8)) if coordinates is None else coordinates
     wrong = [c for c in coordinates if not 0 <= c < d_model]
     if wrong or not len(coordinates):
         raise ValueError(f"coordinates {list(coordinates)} must lie in 0 to {d_model - 1}.")
-    return z.detach().cpu().double(), position % n_query, coordinates
+    return z, position % n_query, coordinates
 
 
 def _finish(ax: Any, position: int, coordinates: Sequence[int]) -> None:

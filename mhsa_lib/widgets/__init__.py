@@ -1,0 +1,12 @@
+"""Live figures: alive on a static page, and in a notebook they talk to Python both ways."""
+
+from mhsa_lib.widgets.cost_lab import CostLab as CostLab
+from mhsa_lib.widgets.head_budget import HeadBudget as HeadBudget
+from mhsa_lib.widgets.head_explorer import HeadExplorer as HeadExplorer
+from mhsa_lib.widgets.mask_lab import MaskLab as MaskLab
+from mhsa_lib.widgets.output_sum import OutputSum as OutputSum
+from mhsa_lib.widgets.predict import Predict as Predict
+from mhsa_lib.widgets.repeater_lab import RepeaterLab as RepeaterLab
+from mhsa_lib.widgets.scale_lab import ScaleLab as ScaleLab
+from mhsa_lib.widgets.shape_tracer import ShapeTracer as ShapeTracer
+from mhsa_lib.widgets.stage_stepper import StageStepper as StageStepper
