@@ -10,7 +10,7 @@ LINK = re.compile(r"\{ref\}`[^`<]*<(claim-[a-z0-9-]+)>`")
 
 
 def settling_cells() -> dict[str, str]:
-    """Every claim's target and the source of the next code cell."""
+    """Every claim's target and the source of the next code cell that is not a quiz."""
     cells: dict[str, str] = {}
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         waiting: list[str] = []
@@ -20,7 +20,7 @@ def settling_cells() -> dict[str, str]:
                 targets = TARGET.findall(source)
                 assert not set(targets) & cells.keys(), f"{path.name} repeats a target"
                 waiting += targets
-            elif waiting:
+            elif waiting and "hide-input" not in cell["metadata"].get("tags", []):
                 cells |= dict.fromkeys(waiting, source)
                 waiting = []
         assert not waiting, f"{path.name}: no cell follows {waiting}"
