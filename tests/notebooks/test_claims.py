@@ -10,20 +10,21 @@ LINK = re.compile(r"\{ref\}`[^`<]*<(claim-[a-z0-9-]+)>`")
 
 
 def settling_cells() -> dict[str, str]:
-    """Every claim's target and the source of the next code cell that is not a quiz."""
+    """Every target and the code that follows it in its section, before the next claim."""
     cells: dict[str, str] = {}
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        waiting: list[str] = []
+        open_claims: list[str] = []
         for cell in json.loads(path.read_text())["cells"]:
             source = "".join(cell["source"])
-            if cell["cell_type"] == "markdown":
-                targets = TARGET.findall(source)
+            if cell["cell_type"] == "code":
+                for claim in open_claims:
+                    cells[claim] += source
+            elif targets := TARGET.findall(source):
                 assert not set(targets) & cells.keys(), f"{path.name} repeats a target"
-                waiting += targets
-            elif waiting and "hide-input" not in cell["metadata"].get("tags", []):
-                cells |= dict.fromkeys(waiting, source)
-                waiting = []
-        assert not waiting, f"{path.name}: no cell follows {waiting}"
+                open_claims = targets
+                cells |= dict.fromkeys(targets, "")
+            elif re.search("^## ", source, re.M):
+                open_claims = []
     return cells
 
 
