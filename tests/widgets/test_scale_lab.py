@@ -1,0 +1,288 @@
+"""The scale laboratory: the numbers of PyTorch and its autograd, and a reader at its dials."""
+
+import math
+import re
+
+import pytest
+import torch
+from playwright.sync_api import expect
+from traitlets import TraitError
+
+from mhsa_lib import measure
+from mhsa_lib.widgets import ScaleLab
+from mhsa_lib.widgets.scale_lab import TOKENS, WIDEST, normals
+from tests.widgets.conftest import milliseconds, node
+from tests.widgets.plain_model import mount_again
+
+SCALES = ScaleLab.scale.values
+
+
+def assert_near(numbers, wanted, atol=1e-5):
+    found = torch.tensor(numbers, dtype=wanted.dtype)
+    torch.testing.assert_close(found, wanted, atol=atol, rtol=0)
+
+
+# --- the mathematics -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7, 9999])
+def test_the_page_and_python_draw_the_same_numbers(seed):
+    (found,) = node("saturation", ("normals", seed, 3000))
+    assert_near(found, normals(seed, 3000), 1e-9)
+
+
+def test_the_numbers_are_normal_independent_and_different_for_every_seed():
+    many = torch.stack([normals(seed, TOKENS * WIDEST) for seed in range(20)])
+    assert many.mean(dim=1).abs().max() < 4 / TOKENS / WIDEST**0.5 * TOKENS**0.5
+    assert (many.var(dim=1) - 1).abs().max() < 0.03
+    assert ((many**4).mean() - 3).abs() < 0.1
+    assert (torch.corrcoef(many) - torch.eye(20)).abs().max() < 0.02
+    neighbours = torch.corrcoef(torch.stack([many[:, :-1].flatten(), many[:, 1:].flatten()]))
+    assert neighbours[0, 1].abs() < 0.01
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_scores_and_weights_are_those_of_pytorch(scale):
+    for seed, d_head, temperature in [(0, 1, 0.5), (3, 5, 3.0), (8, 64, 40.0)]:
+        lab = ScaleLab(seed=seed, d_head=d_head, scale=scale, temperature=temperature)
+        (vectors,) = node("saturation", ("drawn", seed))
+        (a,) = node("saturation", ("factor", scale, d_head, temperature))
+        ((dots,),) = node("saturation", ("products", vectors, [d_head]))
+        dots = torch.tensor(dots, dtype=torch.float64)
+        assert_near((dots * a).tolist(), lab.scores)
+        (weights,) = node("saturation", ("weighed", dots.tolist(), a))
+        assert_near(weights, lab.weights)
+
+
+def random_rows(n=30):
+    for seed in range(n):
+        torch.manual_seed(seed)
+        size = int(torch.randint(1, 20, ()))
+        yield torch.randn(size, dtype=torch.float64) * 10 ** torch.rand(()).mul(3).sub(1)
+
+
+def test_entropy_and_gradient_are_those_of_measure_and_autograd():
+    scores = list(random_rows())
+    rows = [torch.softmax(s, dim=0) for s in scores]
+    found = node("saturation", *[("measured", row.tolist()) for row in rows])
+    for s, row, numbers in zip(scores, rows, found, strict=True):
+        jacobian = torch.autograd.functional.jacobian(lambda t: torch.softmax(t, dim=0), s)
+        assert numbers["gradient"] == pytest.approx(jacobian.abs().sum().item(), abs=1e-5)
+        bits = measure.entropy(row[None]).item() / math.log(2)
+        assert numbers["bits"] == pytest.approx(bits, abs=1e-5)
+        assert numbers["share"] == pytest.approx(
+            bits / max(math.log2(len(row)), 1e-9), abs=1e-5
+        )
+        assert numbers["largest"] == pytest.approx(row.max().item(), abs=1e-12)
+
+
+def test_variances_are_those_of_pytorch():
+    vectors = {"queries": torch.randn(9, 7).tolist(), "keys": torch.randn(11, 7).tolist()}
+    queries, keys = (torch.tensor(vectors[name]) for name in ("queries", "keys"))
+    for d_head in (1, 4, 7):
+        single = queries[:, None, :d_head] * keys[None, :, :d_head]
+        one, dots = node(
+            "saturation",
+            ("componentVariance", vectors, d_head),
+            ("variance", single.sum(dim=-1).tolist()),
+        )
+        assert one == pytest.approx(single.var(correction=0).item(), abs=1e-5)
+        assert dots == pytest.approx(single.sum(dim=-1).var(correction=0).item(), rel=1e-5)
+
+
+def test_the_histogram_counts_what_torch_counts():
+    scores = torch.randn(30, 30, dtype=torch.float64) * 3
+    (found,) = node("saturation", ("histogram", scores.tolist(), 4, 16))
+    assert found == torch.histogram(scores, 16, range=(-4.0, 4.0)).hist.int().tolist()
+
+
+# --- the Python class ------------------------------------------------------------------------
+
+
+def test_the_finding_holds_for_the_numbers_that_are_drawn():
+    for seed in range(3):
+        found = {
+            (scale, d_head): ScaleLab(seed=seed, scale=scale, d_head=d_head)
+            for scale in ("1", "1/sqrt(d_head)", "1/d_head")
+            for d_head in (16, 1024)
+        }
+        entropy = {
+            k: measure.entropy(lab.weights).mean() / math.log(TOKENS)
+            for k, lab in found.items()
+        }
+        assert entropy["1", 1024] < 0.05 < 0.2 < entropy["1", 16]
+        assert abs(entropy["1/sqrt(d_head)", 1024] - entropy["1/sqrt(d_head)", 16]) < 0.03
+        assert entropy["1/d_head", 1024] > 0.999
+
+
+def test_a_temperature_of_the_root_is_the_usual_scale():
+    warm = ScaleLab(d_head=64, scale="1/temperature", temperature=8)
+    assert torch.equal(warm.scores, ScaleLab(d_head=64, scale="1/sqrt(d_head)").scores)
+
+
+def test_the_alternative_text_says_what_the_picture_shows():
+    lab = ScaleLab(d_head=256, scale="1")
+    assert f"the largest is {lab.weights[0].max():.2f}" in lab.alt
+    assert "d_head 256, scale 1" in lab.alt
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"d_head": 0}, "not be less than 1"),
+        ({"d_head": 2000}, "not be greater than 1024"),
+        ({"scale": "2"}, "any of"),
+        ({"temperature": 0.0}, "temperature=0.0 must lie between 0.01 and 10000"),
+        ({"temperature": float("nan")}, "temperature=nan must lie"),
+        ({"temperature": float("inf")}, "temperature=inf must lie"),
+    ],
+)
+def test_values_outside_their_dials_are_refused(state, words):
+    with pytest.raises(TraitError, match=words):
+        ScaleLab(**state)
+
+
+# --- in the browser --------------------------------------------------------------------------
+
+
+def rows_of(page, name: str):
+    rows = page.get_by_role("table", name=name).locator("tbody tr").all()
+    return [row.locator("th, td").all_inner_texts() for row in rows]
+
+
+def numbers(page):
+    table = rows_of(page, "What the softmax makes of the scores")
+    return [[float(re.sub(r"[^\d.]", "", text)) for text in row[1:]] for row in table]
+
+
+LAST_DIGIT = 0.01, 1, 0.001, 0.001
+
+
+def wanted(lab):
+    """Entropy, its share, the largest weight and the gradient: of one query, and the mean."""
+    w = lab.weights
+    jacobian = torch.diag_embed(w) - w[:, :, None] * w[:, None, :]
+    bits = measure.entropy(w) / math.log(2)
+    columns = (
+        bits,
+        100 * bits / math.log2(TOKENS),
+        w.amax(dim=-1),
+        jacobian.abs().sum(dim=(1, 2)),
+    )
+    return [[column[0].item(), column.mean().item()] for column in columns]
+
+
+def assert_shows(page, lab):
+    for shown, right, last in zip(numbers(page), wanted(lab), LAST_DIGIT, strict=True):
+        assert shown == pytest.approx(right, abs=0.51 * last, rel=5e-3)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_scale_shows_the_numbers_of_pytorch(open_figure, scale):
+    page = open_figure(ScaleLab())
+    menu = page.get_by_label("scale", exact=True)
+    menu.select_option(scale.replace("sqrt(d_head)", "√d_head"))
+    for d_head in (1, 7, 300, 1024):
+        page.get_by_label("d_head, exactly").fill(str(d_head))
+        assert_shows(page, ScaleLab(scale=scale, d_head=d_head))
+
+
+def test_the_derivation_stands_beside_what_was_measured(open_figure):
+    page, lab = open_figure(ScaleLab(d_head=64, scale="1/d_head")), ScaleLab(d_head=64)
+    rows = rows_of(page, "Where the variance comes from")
+    assert [row[1] for row in rows] == ["1", "64", "0.0156", "0.125"]
+    dots = lab.scores.var(correction=0)
+    assert float(rows[1][2]) == pytest.approx(dots.item(), rel=6e-3)
+    assert float(rows[2][2]) == pytest.approx(dots.item() / 64**2, rel=6e-3)
+    assert float(rows[3][2]) == pytest.approx(dots.item() ** 0.5 / 64, rel=6e-3)
+
+
+def test_the_sentence_names_saturation_and_its_opposite(open_figure):
+    page = open_figure(ScaleLab(d_head=1024, scale="1"))
+    said = page.get_by_role("status")
+    expect(said).to_contain_text("Saturated")
+    page.get_by_label("scale", exact=True).select_option("1/√d_head")
+    expect(said).to_contain_text("In between")
+    page.get_by_label("scale", exact=True).select_option("1/d_head")
+    expect(said).to_contain_text("Flat")
+
+
+def test_the_temperature_is_there_when_it_counts_and_takes_keys_and_typing(open_figure):
+    page = open_figure(ScaleLab(d_head=64))
+    typed = page.get_by_label("temperature, exactly")
+    slide = page.get_by_label("temperature", exact=True)
+    assert not typed.is_visible()
+    page.get_by_label("scale", exact=True).select_option("1/temperature")
+    typed.fill("0.5")
+    assert_shows(page, ScaleLab(scale="1/temperature", temperature=0.5))
+    slide.focus()
+    page.keyboard.press("ArrowRight")
+    assert 0.5 < float(typed.input_value()) < 0.6
+    page.keyboard.press("End")
+    assert typed.input_value() == "10000"
+    page.keyboard.press("Home")
+    assert typed.input_value() == "0.01"
+
+
+@pytest.mark.parametrize("bad", ["", "0", "-1", "1e300", "99999"])
+def test_a_number_that_does_not_fit_is_explained_and_changes_nothing(open_figure, bad):
+    page = open_figure(ScaleLab(scale="1/temperature", temperature=2.0))
+    before = numbers(page)
+    alert = page.locator("[role=alert]")
+    page.get_by_label("temperature, exactly").fill(bad)
+    assert alert.inner_text() == "temperature must be a number from 0.01 to 10,000."
+    assert numbers(page) == before
+    page.get_by_label("temperature, exactly").fill("3")
+    assert alert.inner_text() == ""
+    page.get_by_label("d_head, exactly").fill(bad)
+    assert alert.inner_text() == "d_head must be a whole number from 1 to 1024."
+
+
+def test_drawing_again_takes_the_next_seed(open_figure):
+    page = open_figure(ScaleLab(seed=4))
+    page.get_by_role("button", name="Draw again").press("Enter")
+    assert_shows(page, ScaleLab(seed=5))
+
+
+def test_the_dial_of_d_head_slides_by_keys_and_mouse(open_figure):
+    page = open_figure(ScaleLab(d_head=64))
+    page.get_by_label("d_head", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    assert_shows(page, ScaleLab(d_head=65))
+    place = page.get_by_label("d_head", exact=True).bounding_box()
+    page.mouse.click(place["x"] + place["width"] - 1, place["y"] + place["height"] / 2)
+    assert_shows(page, ScaleLab(d_head=1024))
+
+
+def test_setting_a_trait_redraws_and_ending_the_figure_stops_listening(open_figure):
+    lab = ScaleLab()
+    page = open_figure(lab)
+    mount_again(page, lab)
+    assert page.evaluate("saved") == 0
+    page.evaluate(
+        "model.set('scale', '1/d_head'); model.set('seed', 9); model.set('d_head', 12)"
+    )
+    assert_shows(page, ScaleLab(scale="1/d_head", seed=9, d_head=12))
+    page.evaluate("end()")
+    assert page.evaluate("listening()") == 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_runs_off_a_phone(open_figure, theme):
+    page = open_figure(
+        ScaleLab(scale="1/temperature", temperature=0.01), width=390, theme=theme
+    )
+    page.get_by_label("d_head, exactly").fill("1024")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert "NaN" not in page.locator(".mhsa-body").inner_html()
+
+
+def test_a_dial_answers_within_a_blink(open_figure, report):
+    page = open_figure(ScaleLab(d_head=1000, scale="1/sqrt(d_head)"))
+    keys = "ArrowRight", "ArrowLeft"
+    took = min(milliseconds(page, "input[type=range]", "keydown", keys) for _ in range(3))
+    report(f"scale laboratory, d_head 1000: {took:.1f} ms a step")
+    assert took < 50
+    again = min(milliseconds(page, ".mhsa-button", "click") for _ in range(3))
+    report(f"scale laboratory: {again:.1f} ms to draw again")
+    assert again < 50
