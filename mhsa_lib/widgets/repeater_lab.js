@@ -70,8 +70,9 @@ function render({ model, el: root }) {
   }
 
   function cell() {
-    const [token, guessed, chance] = ["token", "guess", "chance"].map((part) => el("span", { class: `mhsa-${part}` }));
-    return { node: el("button", { type: "button" }, token, guessed, chance), token, guessed, chance };
+    const [token, guessed, chance] = ["token", "guess", "chance"].map((part) => el("span", { class: `mhsa-${part}`, "aria-hidden": "true" }));
+    const name = el("span", { class: "mhsa-hidden" });
+    return { node: el("button", { type: "button" }, token, guessed, chance, name), token, guessed, chance, name };
   }
 
   function choose(position) {
@@ -115,7 +116,7 @@ function render({ model, el: root }) {
     while (cells.length < ids.length) strip.append(cells[cells.push(cell()) - 1].node);
     while (cells.length > ids.length) cells.pop().node.remove();
     ids.forEach((id, i) => {
-      const { node, token, guessed, chance } = cells[i];
+      const { node, token, guessed, chance, name } = cells[i];
       const [guess, follows] = [largest(probabilities[i], 1)[0], ids[i + 1]];
       const [mark, word] = follows === undefined ? ["?", ""] : follows === guess ? ["✓", ", right"] : ["✗", ", wrong"];
       token.textContent = sign(id);
@@ -123,7 +124,7 @@ function render({ model, el: root }) {
       guessed.textContent = `${sign(guess)}\u200a${mark}`;
       guessed.classList.toggle("mhsa-hit", mark === "✓");
       chance.textContent = fixed(probabilities[i][guess]);
-      node.setAttribute("aria-label", `${i}: ${spell(id)}; next ${spell(guess)} ${chance.textContent}${word}`);
+      name.textContent = `${i}: ${spell(id)}; next ${spell(guess)} ${chance.textContent}${word}`;
       node.setAttribute("aria-pressed", i === position);
       node.tabIndex = i === position ? 0 : -1;
     });

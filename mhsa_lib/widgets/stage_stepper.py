@@ -21,16 +21,16 @@ TOKENS, COLUMNS, LARGEST = 4, 6, 100
 class StageStepper(Figure):
     """Numbers to edit, and all later ones follow; to point at, and where they came from lights.
 
+    The reader sets these traits, and so can Python: ``x``, ``W_Q``, ``W_K``, ``W_V``, ``W_O``
+    (nested lists; W as in the formula, which is ``weight.T``), ``mask``, ``step``, and
+    ``selected``, a wire's name with indices such as ``["q", 0, 1]``; if that number is not in
+    sight, or nothing is selected, the first number of the step is.
+
     Parameters
     ----------
     x : (seq, d_model), at most 4 tokens of at most 6 columns; default: ``examples.worked()``
     attention : a ``MultiHeadAttention`` without biases, its heads at most 6 columns in all
     mask : a predicate of ``mhsa_lib.masks`` or a boolean tensor that broadcasts to (query, key)
-
-    The reader sets these traits, and so can Python: ``x``, ``W_Q``, ``W_K``, ``W_V``, ``W_O``
-    (nested lists; W as in the formula, which is ``weight.T``), ``mask``, ``step``, and
-    ``selected``, a wire's name with indices such as ``["q", 0, 1]``; if that number is not in
-    sight, or nothing is selected, the first number of the step is.
 
     Raises
     ------

@@ -1,0 +1,226 @@
+"""What every live figure owes its reader, whatever it shows."""
+
+import ast
+import inspect
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+import torch
+from bs4 import BeautifulSoup
+
+from mhsa_lib import examples, trace, widgets
+from mhsa_lib.widgets import figure as base
+from mhsa_lib.widgets.figure import Figure
+from tests.widgets.conftest import JS, missing
+from tools import ROOT
+
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def output_sum():
+    mha = examples.attention()
+    with trace(mha) as wires:
+        mha(examples.sentence())
+    return widgets.OutputSum(wires["z"], mha.W_O, examples.SENTENCE)
+
+
+MAKE = {
+    "CostLab": widgets.CostLab,
+    "HeadBudget": widgets.HeadBudget,
+    "HeadExplorer": widgets.HeadExplorer,
+    "MaskLab": widgets.MaskLab,
+    "OutputSum": output_sum,
+    "Predict": lambda: widgets.Predict("What shape is `x`?", torch.zeros(2, 6, 12).shape),
+    "RepeaterLab": widgets.RepeaterLab,
+    "ScaleLab": widgets.ScaleLab,
+    "ShapeTracer": widgets.ShapeTracer,
+    "StageStepper": widgets.StageStepper,
+}
+every_figure = pytest.mark.parametrize("name", MAKE)
+
+
+def figures():
+    return {n for n, c in vars(widgets).items() if inspect.isclass(c) and issubclass(c, Figure)}
+
+
+def test_every_figure_is_held_to_this():
+    assert figures() == set(MAKE)
+
+
+def sources():
+    return sorted(JS.glob("*.js"))
+
+
+# --- the code --------------------------------------------------------------------------------
+
+
+@every_figure
+def test_its_pieces_make_one_module(name, tmp_path):
+    node = shutil.which("node") or missing("no node on this machine")
+    file = tmp_path / "figure.mjs"
+    file.write_text(getattr(widgets, name)._esm)
+    done = subprocess.run([node, "--check", file], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^(import|export (?!default))", file.read_text(), re.M) is None
+
+
+@every_figure
+def test_it_names_every_piece_that_its_code_imports(name):
+    pieces = getattr(widgets, name).pieces
+    for i, piece in enumerate(pieces):
+        imported = re.findall(r'from "\./(\w+)\.js"', (JS / f"{piece}.js").read_text())
+        assert set(imported) <= set(pieces[:i]), piece
+
+
+@pytest.mark.parametrize("file", sources(), ids=lambda file: file.stem)
+def test_no_script_reads_text_as_code_or_asks_a_network(file):
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
+    forbidden += r"|\bfetch\(|XMLHttpRequest|https?://(?!www\.w3\.org)"
+    assert re.findall(forbidden, file.read_text()) == []
+
+
+@pytest.mark.parametrize("file", sorted(JS.glob("*.css")), ids=lambda file: file.stem)
+def test_styles_touch_nothing_but_figures_and_nothing_moves_unasked(file):
+    text = re.sub(r"/\*.*?\*/", "", file.read_text(), flags=re.S)
+    selectors = re.findall(r"(?:^|[{}])\s*([^{}@]+?)\s*\{", text)
+    assert selectors
+    assert [
+        s for s in selectors if ".mhsa-" not in s and not re.match(r"(from|to|\d+%)", s)
+    ] == []
+    calm = re.split(r"@media \(prefers-reduced-motion: no-preference\)", text)[0]
+    assert re.findall(r"\b(?:animation|transition)\b", calm) == []
+
+
+def lines_of_logic(name: str) -> int:
+    """Logical lines inside the functions of a figure's class: statements, however long."""
+    tree = ast.parse(inspect.getsource(getattr(widgets, name)))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    statements = sum(isinstance(n, ast.stmt) for f in functions for n in ast.walk(f))
+    return statements - sum(1 + (ast.get_docstring(f) is not None) for f in functions)
+
+
+@every_figure
+def test_its_class_is_short(name, report):
+    lines = lines_of_logic(name)
+    weight = len(getattr(widgets, name)._esm.encode())
+    report(
+        f"{name}: {lines} lines of Python, {weight / 1000:.1f} kB of JavaScript with the kit"
+    )
+    assert lines <= 40
+
+
+# --- its twin in HTML ------------------------------------------------------------------------
+
+
+@every_figure
+def test_it_shows_itself_with_and_without_a_kernel(name):
+    figure = MAKE[name]()
+    data, _ = figure._repr_mimebundle_()
+    assert data["text/html"] == figure.html() == figure.html()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert data["text/plain"] == repr(figure)
+    assert "0x" not in repr(figure)
+
+
+@every_figure
+def test_its_state_is_json_that_holds_no_tag(name):
+    figure = MAKE[name]()
+    soup = BeautifulSoup(figure.html(), "html.parser")
+    text = soup.select_one(".mhsa-figure script[type='application/json']").string
+    assert not set("<>&") & set(text)
+    state = json.loads(text)
+    assert set(state) == set(figure.state())
+    assert len(text.encode()) <= 200_000
+
+
+@every_figure
+def test_without_scripts_a_picture_in_words_stays(name, chromium, tmp_path):
+    file = tmp_path / "figure.html"
+    file.write_text(f"<!doctype html><meta charset=utf-8><main>{MAKE[name]().html()}</main>")
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    soup = BeautifulSoup(page.content(), "html.parser")
+    still = soup.select_one(".mhsa-figure noscript")
+    if image := still.find("img"):
+        assert len(image["alt"].split()) >= 8
+        assert "mhsa" not in image["alt"]
+        assert page.locator(".mhsa-figure img").bounding_box()["width"] > 200
+    else:  # a question needs no picture
+        assert page.locator(".mhsa-figure details").is_visible()
+    context.close()
+
+
+# --- alive -----------------------------------------------------------------------------------
+
+MOUNT = """async () => {
+  const root = document.querySelector("[data-mhsa-figure]");
+  const state = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+  const module = await mhsaModules.get(root.dataset.mhsaFigure);
+  const listening = new Set(), written = [];
+  const model = {
+    get: (name) => state[name], set: (name, value) => written.push(name), save_changes() {},
+    on: (event, f) => listening.add(f), off: (event, f) => listening.delete(f),
+  };
+  const el = document.body.appendChild(document.createElement("div"));
+  const end = await module.default.render({ model, el });
+  const while_alive = [listening.size, el.childElementCount];
+  end();
+  return { while_alive, after: [listening.size, el.childElementCount], written };
+}"""
+
+
+@every_figure
+def test_it_ends_without_a_trace_and_writes_nothing_by_itself(name, open_figure):
+    found = open_figure(MAKE[name]()).evaluate(MOUNT)
+    assert all(count > 0 for count in found["while_alive"])
+    assert found["after"] == [0, 0]
+    assert found["written"] == []
+
+
+@every_figure
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_it_fits_and_has_nothing_that_axe_finds(name, theme, open_figure):
+    if not AXE.exists():
+        missing("no axe-core in node_modules: run `make vendored`")
+    page = open_figure(MAKE[name](), theme=theme)
+    page.add_script_tag(path=str(AXE))
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        violations = page.evaluate("axe.run()")["violations"]
+        assert [(v["id"], v["nodes"][0]["html"], v["help"]) for v in violations] == []
+
+
+@every_figure
+def test_printed_it_keeps_its_state_and_drops_its_controls(name, open_figure):
+    page = open_figure(MAKE[name](), theme="dark")
+    page.emulate_media(media="print")
+    assert page.locator(".mhsa-body").is_visible()
+    for controls in page.locator(".mhsa-controls").all():
+        assert not controls.is_visible()
+    ink = page.locator(".mhsa-body").evaluate("(el) => getComputedStyle(el).color")
+    assert ink == "rgb(0, 0, 0)"
+
+
+def test_two_figures_of_a_kind_share_code_and_keep_apart(open_figure):
+    class Two:
+        def html(self):
+            return widgets.ShapeTracer().html() + widgets.ShapeTracer(seq=9).html()
+
+    page = open_figure(Two())
+    first, second = (page.get_by_label("seq, exactly").nth(i) for i in (0, 1))
+    first.fill("77")
+    assert (first.input_value(), second.input_value()) == ("77", "9")
+    assert page.evaluate("mhsaModules.size") == 1
+
+
+def test_a_script_that_would_end_its_own_tag_is_refused(monkeypatch):
+    monkeypatch.setattr(base, "code", lambda piece, suffix: 'el("</script>")')
+    with pytest.raises(
+        ValueError, match=r"kit\.css contains </style|kit\.js contains </script"
+    ):
+        base._piece("script", "kit", "js")
