@@ -5,6 +5,7 @@ Each is one edit of one file of ``mhsa_lib``, and names the test files that have
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,11 @@ class Mutant:
     old: str
     new: str
     tests: str
+
+
+def test_file(name: str) -> Path:
+    """Return the file of tests that a mutant names: attention, or widgets/predict."""
+    return Path("tests", name).with_name(f"test_{Path(name).name}.py")
 
 
 MUTANTS = [
@@ -696,15 +702,15 @@ MUTANTS = [
     Mutant(
         "formula: FLOPs of a projection counted once",
         "costs.py",
-        "2 * batch * d_model * d_heads",
-        "batch * d_model * d_heads",
+        "project, attend = 2 * batch * d_model",
+        "project, attend = batch * d_model",
         "costs",
     ),
     Mutant(
         "formula: W_O over the keys",
         "costs.py",
-        '"y": project * n_query',
-        '"y": project * n_key',
+        '"y": project * d_heads * n_query',
+        '"y": project * d_heads * n_key',
         "trace",
     ),
     Mutant(
@@ -720,6 +726,27 @@ MUTANTS = [
         "d_heads * d_model + d_model * bias",
         "d_heads * d_model + d_heads * bias",
         "costs",
+    ),
+    Mutant(
+        "formula: the cache keeps keys only",
+        "costs.py",
+        "return 2 * layers * batch",
+        "return layers * batch",
+        "configurations",
+    ),
+    Mutant(
+        "roofline: fused attention reads every query head's keys",
+        "roofline.py",
+        "all_kv = 2 * batch * n_key * d_kv_heads",
+        "all_kv = 2 * batch * n_key * d_heads",
+        "roofline",
+    ),
+    Mutant(
+        "roofline: scores and weights are written and never read",
+        "roofline.py",
+        "all_kv + 4 * table",
+        "all_kv + 2 * table",
+        "roofline",
     ),
     # --- weights of others -------------------------------------------------------------------
     Mutant(
@@ -848,5 +875,174 @@ MUTANTS = [
         "pick[[0, 2, 1, 3]]",
         "pick",
         "examples",
+    ),
+    # --- the JavaScript of the figures --------------------------------------------------------
+    Mutant(
+        "shape tracer: FLOPs count a multiply-add once",
+        "widgets/ledger.js",
+        "sums ? 2 * elements",
+        "sums ? elements",
+        "widgets/shape_tracer",
+    ),
+    Mutant(
+        "shape tracer: keys have as many heads as queries",
+        "widgets/ledger.js",
+        "kv_head: n_kv_heads",
+        "kv_head: n_heads",
+        "widgets/shape_tracer",
+    ),
+    Mutant(
+        "shape tracer: a concat of one token is a copy",
+        "widgets/ledger.js",
+        'sizes[axis] === 1) ? "view" : result',
+        'sizes[axis] === 0) ? "view" : result',
+        "widgets/shape_tracer",
+    ),
+    Mutant(
+        "shape tracer: proposes the width that was refused",
+        "widgets/ledger.js",
+        "[below, below + n_heads]",
+        "[below, d_model]",
+        "widgets/shape_tracer",
+    ),
+    Mutant(
+        "mask lab: a window of w sees w + 1 tokens",
+        "widgets/mask_rules.js",
+        "query - key < window",
+        "query - key <= window",
+        "widgets/mask_lab",
+    ),
+    Mutant(
+        "mask lab: a prefix hides the past",
+        "widgets/mask_rules.js",
+        "key < prefix || query >= key",
+        "key < prefix",
+        "widgets/mask_lab",
+    ),
+    Mutant(
+        "mask lab: padding leaves padded queries",
+        "widgets/mask_rules.js",
+        "key < length && query < length",
+        "key < length",
+        "widgets/mask_lab",
+    ),
+    Mutant(
+        "softmax in the page: an empty row divides by zero",
+        "widgets/tensor.js",
+        "if (top === -Infinity) return scores.map(() => 0);",
+        "",
+        "widgets/mask_lab",
+    ),
+    Mutant(
+        "softmax in the page: overflows",
+        "widgets/tensor.js",
+        "Math.exp(s - top)",
+        "Math.exp(s)",
+        "widgets/tensor",
+    ),
+    Mutant(
+        "scale lab: divides by d_head, not by its root",
+        "widgets/saturation.js",
+        "1 / Math.sqrt(d_head)",
+        "1 / d_head",
+        "widgets/scale_lab",
+    ),
+    Mutant(
+        "scale lab: the gradient is halved",
+        "widgets/saturation.js",
+        "gradient: 2 * (1 - squares)",
+        "gradient: 1 - squares",
+        "widgets/scale_lab",
+    ),
+    Mutant(
+        "W_O as a sum: every head takes the first rows",
+        "widgets/head_sum.js",
+        "W_O.slice(h * width, (h + 1) * width)",
+        "W_O.slice(0, width)",
+        "widgets/output_sum",
+    ),
+    Mutant(
+        "W_O as a sum: a head that is off still writes",
+        "widgets/head_sum.js",
+        "off.includes(h) ? 0 : x",
+        "x",
+        "widgets/output_sum",
+    ),
+    Mutant(
+        "costs in the page: the cache keeps keys only",
+        "widgets/costs.js",
+        "2 * layers * batch * n_key",
+        "layers * batch * n_key",
+        "widgets/cost_lab",
+    ),
+    Mutant(
+        "costs in the page: shared keys are read by every head",
+        "widgets/costs.js",
+        "all_kv = 2 * batch * n_key * d_kv_heads",
+        "all_kv = 2 * batch * n_key * d_heads",
+        "widgets/cost_lab",
+    ),
+    Mutant(
+        "costs in the page: the roof has no slope",
+        "widgets/costs.js",
+        "Math.min(peak, intensity * bandwidth)",
+        "peak",
+        "widgets/cost_lab",
+    ),
+    Mutant(
+        "repeater in the page: no scale",
+        "widgets/repeater_model.js",
+        "dot(query, key) / Math.sqrt(width)",
+        "dot(query, key)",
+        "widgets/repeater_lab",
+    ),
+    Mutant(
+        "repeater in the page: sees itself only",
+        "widgets/repeater_model.js",
+        "keys.slice(0, i + 1)",
+        "keys.slice(i, i + 1)",
+        "widgets/repeater_lab",
+    ),
+    Mutant(
+        "repeater in the page: no residual",
+        "widgets/repeater_model.js",
+        "sum(row, stream[i])",
+        "row",
+        "widgets/repeater_lab",
+    ),
+    Mutant(
+        "stepper: scales by d_head",
+        "widgets/provenance.js",
+        "s / Math.sqrt(d_head)",
+        "s / d_head",
+        "widgets/stage_stepper",
+    ),
+    Mutant(
+        "stepper: keys of the first head for all",
+        "widgets/provenance.js",
+        "matmul(rows, transpose(k_heads[h]))",
+        "matmul(rows, transpose(k_heads[0]))",
+        "widgets/stage_stepper",
+    ),
+    Mutant(
+        "quiz: a number may be 10 % off",
+        "widgets/predict.js",
+        "<= 0.01 * Math.abs(answer)",
+        "<= 0.1 * Math.abs(answer)",
+        "widgets/predict",
+    ),
+    Mutant(
+        "explorer: the next token is the previous one",
+        "widgets/head_measures.js",
+        "const key = own + side - 1;",
+        "const key = own - side + 1;",
+        "widgets/head_explorer",
+    ),
+    Mutant(
+        "explorer: rows left are not divided by their sum",
+        "widgets/head_measures.js",
+        "if (divide && sum > 0)",
+        "if (false)",
+        "widgets/head_explorer",
     ),
 ]

@@ -54,9 +54,7 @@ class ShapeTracer(Figure):
 
     def still(self) -> None:
         seq = self.seq
-        plots.pipeline(
-            traced(self.batch, seq, seq, self.d_model, self.n_heads, self.d_head)
-        )
+        plots.pipeline(traced(self.batch, seq, seq, self.d_model, self.n_heads, self.d_head))
 
 
 @cache

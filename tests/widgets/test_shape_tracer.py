@@ -4,7 +4,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from playwright.sync_api import expect
 from traitlets import TraitError
 
