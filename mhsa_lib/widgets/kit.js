@@ -32,7 +32,8 @@ export function uid() {
 export function frame(root, name) {
   const life = new AbortController();
   root.classList.add("mhsa-figure", `mhsa-${name}`);
-  const body = el("div", { class: "mhsa-body" });
+  // JupyterLab would take arrow keys and Enter for its own cells.
+  const body = el("div", { class: "mhsa-body", "data-lm-suppress-shortcuts": "true" });
   root.append(body);
   const end = () => {
     life.abort();
