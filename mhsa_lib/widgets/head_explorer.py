@@ -110,17 +110,8 @@ class HeadExplorer(Figure):
 
     def shown(self) -> tuple[Tensor, list[str], list[str]]:
         """The large head without what is hidden, its tokens and its keys."""
-        tokens, keys = self.attention["tokens"], self.attention["keys"]
-        rows, columns = ([i for i, t in enumerate(names) if t not in self.hidden]
-                         for names in (tokens, keys))  # fmt: skip
-        weights = unpacked(self.attention)[self.layer, self.head]
-        if rows and columns:
-            weights = weights[rows][:, columns]
-            tokens, keys = [tokens[i] for i in rows], [keys[i] for i in columns]
-            if self.renormalise:
-                total = weights.sum(dim=-1, keepdim=True)
-                weights = weights / total.where(total > 0, 1)
-        return weights, tokens, keys
+        chosen = self.layer, self.head
+        return without(self.attention, chosen, self.hidden, self.renormalise)
 
     def state(self) -> dict[str, Any]:
         """Every trait of the page; no text, because no model is there to read another."""
@@ -128,18 +119,9 @@ class HeadExplorer(Figure):
 
     def html(self) -> str:
         """The figure without a kernel; beyond ``LIMIT`` bytes a still picture that says why."""
-        n_layers, n_heads, n_query, n_key = self.shape
         names = {*self.attention["tokens"], *self.attention["keys"]}
         size = len(self.attention["weights"]) * 4 // 3 + sum(len(n.encode()) for n in names)
-        if size <= LIMIT:
-            return super().html()
-        fits = math.isqrt(LIMIT * 3 // 8 // (n_layers * n_heads))
-        return (
-            f'<p role="note">{n_layers} × {n_heads} heads of {n_query} × {n_key} weights are '
-            f"{size:,} bytes; without a kernel a page carries {LIMIT:,} for one figure. Choose "
-            f"layers, as in weights[{self.layer}:{self.layer + 1}], or at most {fits} tokens."
-            f'</p><img alt="{escape(self.alt)}" src="{png(self.still)}" style="max-width:100%">'
-        )
+        return super().html() if size <= LIMIT else still_only(self, size)
 
     @observe("text")
     def _attend(self, change: Any) -> None:
@@ -172,6 +154,36 @@ class HeadExplorer(Figure):
         raise TraitError(
             f"compared={pair} is no head; use None or [layer, head], below {list(sizes)}."
         )
+
+
+def without(
+    attention: dict[str, Any], chosen: tuple[int, int], hidden: Sequence[str], renormalise: bool
+) -> tuple[Tensor, list[str], list[str]]:
+    """One head without the rows and columns of hidden tokens, its tokens and its keys."""
+    tokens, keys = attention["tokens"], attention["keys"]
+    rows, columns = ([i for i, t in enumerate(names) if t not in hidden]
+                     for names in (tokens, keys))  # fmt: skip
+    weights = unpacked(attention)[chosen]
+    if rows and columns:
+        weights = weights[rows][:, columns]
+        tokens, keys = [tokens[i] for i in rows], [keys[i] for i in columns]
+        if renormalise:
+            total = weights.sum(dim=-1, keepdim=True)
+            weights = weights / total.where(total > 0, 1)
+    return weights, tokens, keys
+
+
+def still_only(explorer: HeadExplorer, size: int) -> str:
+    """A still picture, and why a page without a kernel cannot carry the figure."""
+    n_layers, n_heads, n_query, n_key = explorer.shape
+    fits = math.isqrt(LIMIT * 3 // 8 // (n_layers * n_heads))
+    return (
+        f'<p role="note">{n_layers} × {n_heads} heads of {n_query} × {n_key} weights are '
+        f"{size:,} bytes; without a kernel a page carries {LIMIT:,} for one figure. Choose "
+        f"layers, as in weights[{explorer.layer}:{explorer.layer + 1}], or at most {fits} "
+        f'tokens.</p><img alt="{escape(explorer.alt)}" src="{png(explorer.still)}" '
+        f'style="max-width:100%">'
+    )
 
 
 def running() -> Tensor:

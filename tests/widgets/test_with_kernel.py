@@ -102,3 +102,34 @@ def test_the_shape_tracer_and_python_change_each_other(notebook):
     nb.run(2)
     expect(figure.get_by_label("n_heads, exactly")).to_have_value("4")
     expect(figure.locator("tr", has_text="concat")).to_contain_text("d_heads 36")
+
+
+def test_the_head_explorer_and_python_change_each_other(notebook):
+    nb = notebook(
+        "from mhsa_lib import pretrained\nfrom mhsa_lib.widgets import HeadExplorer\n"
+        "explorer = HeadExplorer.of(pretrained.load(), 'The cat sat')\nexplorer",
+        "print(explorer.layer, explorer.head, explorer.sort, explorer.text, explorer.shape)",
+        "explorer.layer, explorer.view, explorer.hidden = 3, 'lines', ['[CLS]']",
+        "explorer.text = 'Two dogs ran to me'",
+    )
+    figure = nb.run(0)
+    expect(figure.locator(".mhsa-head")).to_have_count(72, timeout=WAIT)
+    figure.get_by_role("button", name="layer 2, head 5").click()
+    nb.page.keyboard.press("ArrowDown")
+    nb.page.keyboard.press("ArrowRight")
+    expect(figure.locator(".mhsa-name").first).to_have_text("L3H6")
+    nb.page.keyboard.press("ArrowUp")
+    nb.page.keyboard.press("ArrowLeft")
+    figure.get_by_label("sort").select_option("next")
+    figure.get_by_label("text", exact=True).fill("I saw a bird")
+    figure.get_by_label("text", exact=True).press("Enter")
+    expect(figure.locator(".mhsa-picture").first).to_contain_text("bird", timeout=WAIT)
+    expect(nb.run(1)).to_have_text("2 5 next I saw a bird (6, 12, 6, 6)")
+    nb.run(2)
+    expect(figure.locator(".mhsa-name").first).to_have_text("L3H5")
+    expect(figure.get_by_label("hide [CLS]")).to_be_checked()
+    nb.run(3)
+    expect(figure.locator(".mhsa-picture").first).to_contain_text("dogs", timeout=WAIT)
+    figure.get_by_label("text", exact=True).fill("")
+    figure.get_by_label("text", exact=True).press("Enter")
+    expect(figure.get_by_role("alert").first).to_contain_text("no tokens", timeout=WAIT)
