@@ -82,7 +82,7 @@ compare: $(READY)
 	$(STEP) "Notebooks elsewhere, outputs compared" $(PY) -m tools.compare
 
 pages: $(READY)
-	$(STEP) "Built pages in Chromium" $(PY) -m pytest -q tests/book
+	$(STEP) "Built pages in Chromium" $(PYTEST) --dist loadfile tests/book
 
 # --- by hand ---------------------------------------------------------------------------------
 notebooks: $(READY)

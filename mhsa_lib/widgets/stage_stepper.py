@@ -71,9 +71,10 @@ class StageStepper(Figure):
         x = worked[0] if x is None else x
         attention = worked[1] if attention is None else attention
         start = _numbers(x, attention)
-        given = masks.resolve(mask, (len(x), len(x)), torch.device("cpu"))
-        allowed = torch.ones(len(x), len(x), dtype=torch.bool)
-        start["mask"] = (allowed if given is None else allowed & given.cpu()).tolist()
+        shape = (1, 1, len(x), len(x))
+        given = masks.resolve(mask, shape, torch.device("cpu"))
+        allowed = torch.ones(shape, dtype=torch.bool) if given is None else given.expand(shape)
+        start["mask"] = allowed[0, 0].tolist()
         super().__init__(**start, start=start, n_heads=attention.n_heads, **traits)
 
     @validate(*INPUTS)

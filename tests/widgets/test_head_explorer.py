@@ -621,7 +621,7 @@ def test_a_trait_set_elsewhere_redraws_and_a_change_here_is_sent(open_figure):
     assert other.inner_html() == ""
 
 
-SIZES = "(all) => all.map((button) => [button.offsetWidth, button.offsetHeight])"
+EXTENTS = "(all) => all.map((button) => [button.offsetWidth, button.offsetHeight])"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -642,7 +642,7 @@ def test_it_is_accessible_and_never_wider_than_the_page(open_figure, theme, widt
         page.get_by_label("sort").select_option(sort)
         page.get_by_label("draw as").select_option(view)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        sizes = page.locator(".mhsa-head").evaluate_all(SIZES)
+        sizes = page.locator(".mhsa-head").evaluate_all(EXTENTS)
         assert min(min(size) for size in sizes) >= 24
 
 

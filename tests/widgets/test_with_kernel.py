@@ -61,15 +61,24 @@ class Notebook:
         self.page.goto(f"{address}/doc/tree/{name}.ipynb")
         self.cells = self.page.locator(".jp-CodeCell")
         expect(self.cells).to_have_count(len(cells), timeout=WAIT)
+        idle = self.page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']")
+        expect(idle).to_be_attached(timeout=WAIT)  # the kernel is there and takes orders
 
     def run(self, position: int):
-        """Run one cell and return where its output is."""
+        """Run one cell and return where its output is.
+
+        JupyterLab forgets an order that comes while it is still connecting: it is repeated
+        until the cell waits for the kernel, and only until then.
+        """
         cell = self.cells.nth(position)
-        cell.locator(".cm-content").click()
-        self.page.keyboard.press("Control+Enter")
-        expect(cell.locator(".jp-InputPrompt")).to_have_text(
-            re.compile(r"\[\d+\]"), timeout=WAIT
-        )
+        prompt = cell.locator(".jp-InputPrompt")
+        for _ in range(10):
+            cell.locator(".cm-content").click()
+            self.page.keyboard.press("Control+Enter")
+            self.page.wait_for_timeout(1000)
+            if prompt.inner_text() != "[ ]:":
+                break
+        expect(prompt).to_have_text(re.compile(r"\[\d+\]"), timeout=WAIT)
         return cell.locator(".jp-OutputArea-output").first
 
 
