@@ -36,7 +36,8 @@ if (location.protocol === "file:") {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  const frames = "figure, .mhsa-scroll, mjx-container, div.math, .cell_output > .output";
+  const frames = "figure, pre, .pst-scrollable-table-container, .mhsa-scroll, mjx-container, div.math, "
+    + ".cell_output > .output";
   const main = document.getElementById("main-content");
 
   function reach(frame) {

@@ -17,6 +17,7 @@ ALLOWED: dict[str, str] = {}
 OPEN = "document.querySelectorAll('details').forEach(d => { d.open = true; })"
 SHOW = "document.querySelectorAll('.toggle-hidden .toggle-button').forEach(b => b.click())"
 FOUR_WAYS = ["book/intro.html", "notebooks/05_attend.html", "search.html"]
+DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 JUDGE = """async () => {
   const listings = document.querySelector('h1 + .highlight') ? ['.highlight'] : [];
   const page = {include: document, exclude: listings};
@@ -29,6 +30,7 @@ def judge(tab, size, colours):
     tab.set_viewport_size(size)
     tab.emulate_media(color_scheme=colours)
     tab.wait_for_function(f"document.documentElement.dataset.theme === '{colours}'")
+    tab.evaluate(DRAWN)  # frames that scroll now can be reached by keyboard
     where = f"{colours} {size['width']}"
     return [
         f"{where}: {rule} × {count}, first {target}"

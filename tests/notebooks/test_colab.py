@@ -34,6 +34,8 @@ def test_the_bootstrap_cell_takes_the_tag_of_this_version_and_no_dependencies():
     address, version = project().values()
     installs = [line for line in bootstrap().splitlines() if "pip install" in line]
     assert all("--no-deps" in line for line in installs)
+    wanted = {"einops", "jaxtyping", "bertviz", "anywidget", "psygnal"}  # not there on Colab
+    assert wanted < set(installs[0].split())
     assert installs[-1].endswith(f"git+{address}@v{version}")
     assert f"version: {version}" in (ROOT / "CITATION.cff").read_text()
 
