@@ -31,7 +31,8 @@ def bootstrap() -> str:
         "import importlib.util\n"
         "\n"
         'if importlib.util.find_spec("mhsa_lib") is None:\n'
-        "    %pip install -q --no-deps einops jaxtyping wadler-lindig bertviz anywidget psygnal\n"
+        "    %pip install -q --no-deps einops jaxtyping wadler-lindig bertviz "
+        "anywidget psygnal\n"
         "    %pip install -q --no-deps git+{address}@v{version}"
     ).format(**project())
 
