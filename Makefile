@@ -70,8 +70,9 @@ unit: vendored
 # The node that pip installs where a machine has none lies beside Python.
 figures: export PATH := $(CURDIR)/.venv/bin:$(PATH)
 figures: vendored
-	$(STEP) "Figures (1 of 2): their mathematics in node" node --test tests/widgets/*.test.mjs
-	$(STEP) "Figures (2 of 2): against PyTorch, in Chromium, with a kernel" $(PYTEST) tests/widgets
+	$(STEP) "Figures (1 of 3): their mathematics in node" node --test tests/widgets/*.test.mjs
+	$(STEP) "Figures (2 of 3): against PyTorch, in Chromium, with a kernel" $(PYTEST) -m "not timed" tests/widgets
+	$(STEP) "Figures (3 of 3): how long a reader waits" $(PY) -m pytest -q -m timed tests/widgets
 
 mutants: $(READY)
 	$(STEP) "Mutants" $(PY) tools/mutate.py

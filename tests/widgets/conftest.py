@@ -125,10 +125,13 @@ def report(request):
 
 
 def pytest_collection_modifyitems(items):
-    """Tests that open Chromium carry a mark, so that others can run without it."""
+    """Mark what opens Chromium, to be left out; and what takes its time, to be run alone."""
     for item in items:
-        if "chromium" in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if "chromium" in fixtures:
             item.add_marker("browser")
+        if {"chromium", "report"} <= set(fixtures):
+            item.add_marker("timed")
 
 
 def pytest_terminal_summary(terminalreporter):
