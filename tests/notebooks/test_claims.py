@@ -9,22 +9,30 @@ TARGET = re.compile(r"^\((claim-[a-z0-9-]+)\)=$", flags=re.MULTILINE)
 LINK = re.compile(r"\{ref\}`[^`<]*<(claim-[a-z0-9-]+)>`")
 
 
+def is_quiz(cell) -> bool:
+    return "hide-input" in cell["metadata"].get("tags", [])
+
+
 def settling_cells() -> dict[str, str]:
-    """Every target and the code that follows it in its section, before the next claim."""
+    """Every target and its next code cell; with the one after a quiz, where a quiz follows."""
     cells: dict[str, str] = {}
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        open_claims: list[str] = []
-        for cell in json.loads(path.read_text())["cells"]:
+        waiting: list[str] = []
+        notebook = json.loads(path.read_text())["cells"]
+        for i, cell in enumerate(notebook):
             source = "".join(cell["source"])
-            if cell["cell_type"] == "code":
-                for claim in open_claims:
-                    cells[claim] += source
-            elif targets := TARGET.findall(source):
+            if cell["cell_type"] == "markdown":
+                targets = TARGET.findall(source)
                 assert not set(targets) & cells.keys(), f"{path.name} repeats a target"
-                open_claims = targets
+                waiting += targets
                 cells |= dict.fromkeys(targets, "")
-            elif re.search("^## ", source, re.M):
-                open_claims = []
+                continue
+            for claim in waiting:
+                cells[claim] += source
+            later = next((c for c in notebook[i + 1 :] if c["cell_type"] == "code"), None)
+            if not is_quiz(cell) and not (later and is_quiz(later)):
+                waiting = []
+        assert not waiting, f"{path.name}: no cell follows {waiting}"
     return cells
 
 
