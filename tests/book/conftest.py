@@ -1,22 +1,14 @@
 """The built pages, read once, and one browser for all that open them."""
 
-import os
-import shutil
 import sys
 
 import pytest
 
+from tests.needs import find_chromium, missing
 from tools import ROOT, browser
 from tools import pages as book
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))  # as Sphinx does
-
-
-def missing(what: str) -> None:
-    """Fail in CI; elsewhere skip, saying what was not there."""
-    if os.environ.get("CI"):
-        pytest.fail(what)
-    pytest.skip(what)
 
 
 @pytest.fixture(scope="session")
@@ -40,10 +32,7 @@ def chapters(pages):
 
 @pytest.fixture(scope="session")
 def chromium():
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None:
-        missing("no chromium on this machine: the pages were not opened in a browser")
-    with browser.launch(found) as running:
+    with browser.launch(find_chromium("the pages were not opened in a browser")) as running:
         yield running
 
 

@@ -1,7 +1,6 @@
 """What the tests of figures share: node for their mathematics, Chromium for their behaviour."""
 
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import mhsa_lib.widgets
+from tests.needs import find_chromium, missing
 
 JS = Path(mhsa_lib.widgets.__file__).parent
 CHROMIUM = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -24,13 +24,6 @@ const plain = (_, x) => typeof x === "number" && !Number.isFinite(x) ? `${{x}}`
   : ArrayBuffer.isView(x) ? Array.from(x) : x;
 process.stdout.write(JSON.stringify(calls.map(([f, args]) => module[f](...args)), plain));
 """
-
-
-def missing(what: str) -> None:
-    """Fail in CI; elsewhere skip, saying what was not there."""
-    if os.environ.get("CI"):
-        pytest.fail(what)
-    pytest.skip(what)
 
 
 def node(module: str, *calls):
@@ -57,9 +50,7 @@ def chromium():
     """One headless browser for all tests of a process."""
     from playwright.sync_api import sync_playwright
 
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None:
-        missing("no chromium on this machine: the figures were not operated")
+    found = find_chromium("the figures were not operated")
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(executable_path=found, args=CHROMIUM)
 

@@ -14,7 +14,8 @@ from bs4 import BeautifulSoup
 from mhsa_lib import examples, trace, widgets
 from mhsa_lib.widgets import figure as base
 from mhsa_lib.widgets.figure import Figure
-from tests.widgets.conftest import JS, missing
+from tests.needs import missing
+from tests.widgets.conftest import JS
 from tools import ROOT
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"

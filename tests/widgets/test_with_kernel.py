@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from playwright.sync_api import expect
 
-from tests.widgets.conftest import missing
+from tests.needs import missing
 
 pytest.importorskip("jupyterlab")
 
