@@ -15,6 +15,7 @@ from mhsa_lib import functional as F
 from mhsa_lib.shapes import (
     HeadOutputs,
     HeadRows,
+    Heads,
     KeyRows,
     Keys,
     Queries,
@@ -27,9 +28,13 @@ from mhsa_lib.shapes import (
 
 
 class Stage(nn.Module):
-    """A step whose outputs have names: its ``wires``, in the order they are returned."""
+    """A step whose outputs have names: its ``wires``, in the order they are returned.
+
+    ``cached`` names those that decoding has to keep for later tokens (``mhsa_lib.cache``).
+    """
 
     wires: tuple[str, ...] = ()
+    cached: tuple[str, ...] = ()
 
     def shapes(self) -> dict[str, Any]:
         """The alias of each wire, read from the return annotation of ``forward``.
@@ -105,6 +110,7 @@ class Split(Stage):
     """
 
     wires = ("q_heads", "k_heads", "v_heads")
+    cached = ("k_heads", "v_heads")
 
     def __init__(self, n_heads: int) -> None:
         super().__init__()
@@ -151,10 +157,14 @@ class Attend(Stage):
         return f"scale={self.scale:.4g}"
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Any = None) -> HeadOutputs:
+        weights = self.look(q, k, mask)
+        return F.mix(self.dropout(weights), v)
+
+    def look(self, q: Queries, k: Heads, mask: Any = None) -> Weights:
+        """Scores and softmax: the distribution of every query of every head over the keys."""
         scores = self.scores(F.score(q, k, self.scale))
         mask = masks.resolve(mask, scores.shape, scores.device)
-        weights = self.weights(F.softmax(scores, mask))
-        return F.mix(self.dropout(weights), v)
+        return self.weights(F.softmax(scores, mask))
 
 
 class Concat(Stage):

@@ -107,7 +107,7 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     >>> wires["weights"].shape, wires.steps["q_heads"].result, wires.steps["concat"].result
     (torch.Size([2, 3, 6, 6]), 'view', 'copy')
     """
-    attention = _the_attention(model)
+    attention = the_attention(model)
     wires, listener = Wires(type(attention).__name__), Listener()
 
     def begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -148,7 +148,7 @@ def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Ite
     >>> y.abs().max().item()
     0.0
     """
-    attention = _the_attention(model)
+    attention = the_attention(model)
     places = [(s, s.wires.index(wire)) for s in _stages(attention) if wire in s.wires]
     if len(places) != 1:
         have = sorted(name for stage in _stages(attention) for name in stage.wires)
@@ -186,8 +186,14 @@ def _stages(attention: nn.Module) -> list[Stage]:
     return [module for module in attention.modules() if isinstance(module, Stage)]
 
 
-def _the_attention(model: nn.Module) -> Stage:
-    """The only outermost stage of a model."""
+def the_attention(model: nn.Module) -> Stage:
+    """The only attention of ours in a model; ``ValueError`` if it has none, or several.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> mha = MultiHeadAttention(12, 3)
+    >>> the_attention(nn.Sequential(nn.LayerNorm(12), mha)) is mha
+    True
+    """
     paths = {name: m for name, m in model.named_modules() if isinstance(m, Stage)}
     outermost = {
         path: stage

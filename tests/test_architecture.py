@@ -21,14 +21,25 @@ ORDER = [
     "ops",
     "stages",
     "attention",
+    "rope",
+    "places",
+    "variants.grouped",
+    "variants",
     "ledger",
     "trace",
+    "cache",
+    "preallocated",
     "fused",
     "costs",
+    "variant_costs",
     "configurations",
     "roofline",
     "convert",
     "peers",
+    "difference",
+    "training",
+    "results",
+    "experiments",
     "empty_row",
     "wall",
     "pretrained",
@@ -41,6 +52,7 @@ ORDER = [
     "plots.contribution",
     "plots.heat",
     "plots.pipe",
+    "plots.seeds",
     "plots.squares",
     "plots",
     "bertviz_page",
@@ -153,12 +165,12 @@ def test_the_forward_pass_is_the_five_lines():
 
 
 def test_the_forward_pass_takes_x_context_and_mask():
-    for module, name in (
-        ("attention", "MultiHeadAttention"),
-        ("fused", "FusedMultiHeadAttention"),
+    for module, name, more in (
+        ("attention", "MultiHeadAttention", []),
+        ("fused", "FusedMultiHeadAttention", ["cache"]),
     ):
-        arguments = definition(module, name, "forward").args
-        assert [argument.arg for argument in arguments.args] == ["self", "x", "context", "mask"]
+        arguments = [argument.arg for argument in definition(module, name, "forward").args.args]
+        assert arguments == ["self", "x", "context", "mask", *more]
 
 
 @pytest.mark.parametrize("module", ORDER)

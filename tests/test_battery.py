@@ -1,7 +1,10 @@
-"""What every attention of this library must pass. A new variant is one line in ``VARIANTS``."""
+"""What every attention of this library must pass.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+A variant joins by an entry of ``VARIANTS`` in a file ``tests/variants/battery_<name>.py``.
+"""
+
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,20 +12,11 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, Stage, edit, masks, trace
+from mhsa_lib.cache import remember
+from mhsa_lib.difference import Difference
+from mhsa_lib.places import left_padded, right_padded
 from tests.drawn import rand
-
-
-@dataclass
-class Variant:
-    """A name, how to build it at 12 columns and 3 heads, and how it becomes plain attention.
-
-    ``is_mha`` is given the attention with the weights to reproduce and returns the variant at
-    the setting at which it is ``MultiHeadAttention``.
-    """
-
-    name: str
-    build: Callable[[], nn.Module]
-    is_mha: Callable[[MultiHeadAttention], nn.Module]
+from tests.variants.entry import Variant
 
 
 def _same(attention: MultiHeadAttention) -> MultiHeadAttention:
@@ -45,9 +39,14 @@ VARIANTS = [
         FusedMultiHeadAttention.from_attention,
     ),
 ]
+for file in sorted(Path(__file__).with_name("variants").glob("battery_*.py")):
+    VARIANTS += import_module(f"tests.variants.{file.stem}").VARIANTS
 STAGED = [variant for variant in VARIANTS if isinstance(variant.build(), Stage)]
 every = pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 staged = pytest.mark.parametrize("variant", STAGED, ids=lambda variant: variant.name)
+unordered = pytest.mark.parametrize(
+    "variant", [v for v in VARIANTS if not v.positional], ids=lambda variant: variant.name
+)
 
 
 @pytest.fixture
@@ -74,7 +73,8 @@ MASKS = {
 def test_it_contains_multi_head_attention(variant, mask, bias):
     plain = MultiHeadAttention(12, 3, bias=bias).double()
     x = rand(2, 6, 12)
-    assert_close(variant.is_mha(plain)(x, mask=MASKS[mask]), plain(x, mask=MASKS[mask]))
+    found, expected = variant.is_mha(plain)(x, mask=MASKS[mask]), plain(x, mask=MASKS[mask])
+    assert (found - expected).abs().max().item() <= 1e-10
 
 
 @every
@@ -92,7 +92,7 @@ def test_one_sequence_of_a_batch_is_a_pass_of_its_own(variant, attention):
     assert_close(attention(x, mask=masks.causal)[1, 2], attention(x[1, 2], mask=masks.causal))
 
 
-@every
+@unordered
 def test_permuting_the_tokens_permutes_the_outputs(variant, attention):
     x, order = rand(2, 6, 12), torch.randperm(6)
     assert_close(attention(x[:, order]), attention(x)[:, order])
@@ -199,3 +199,75 @@ def test_every_wire_matters(variant, attention):
     for wire in list(wires):
         with edit(attention, wire, torch.zeros_like):
             assert not torch.allclose(attention(x), before), wire
+
+
+# --- decoding --------------------------------------------------------------------------------
+
+PARTS = [(6,), (1,) * 6, (3, 1, 2), (1, 5)]
+
+
+@staged
+@pytest.mark.parametrize("parts", PARTS, ids=str)
+def test_any_cut_into_calls_gives_the_numbers_of_one_pass(variant, attention, parts):
+    for batch in ((), (2,), (2, 3)):
+        x = rand(*batch, 6, 12)
+        for mask in (masks.causal, masks.sliding_window(3)):
+            with remember(attention):
+                found = [attention(part, mask=mask) for part in x.split(parts, dim=-2)]
+            assert_close(torch.cat(found, dim=-2), attention(x, mask=mask))
+
+
+@staged
+@pytest.mark.parametrize("padded", [left_padded, right_padded])
+def test_sequences_of_different_lengths_decode_as_if_alone(variant, attention, padded):
+    lengths, prompts, later = (4, 2), [rand(4, 12), rand(2, 12)], rand(2, 3, 12)
+    positions, x = padded(lengths), rand(2, 4, 12)
+    for item, prompt in enumerate(prompts):
+        x[item, positions[item] >= 0] = prompt
+    with remember(attention) as cache:
+        cache.announce(positions)
+        y = attention(x, mask=masks.causal)
+        steps = [attention(later[:, i : i + 1], mask=masks.causal) for i in range(3)]
+    for item, prompt in enumerate(prompts):
+        alone = attention(torch.cat([prompt, later[item]]), mask=masks.causal)
+        real = y[item, positions[item] >= 0]
+        assert_close(torch.cat([real, torch.cat(steps, dim=1)[item]]), alone)
+
+
+@staged
+def test_a_window_forgets_what_it_cannot_reach(variant, attention):
+    x, mask = rand(2, 9, 12), masks.sliding_window(3)
+    with remember(attention, window=3) as cache:
+        y = [attention(part, mask=mask) for part in x.split([4, 1, 2, 1, 1], dim=1)]
+    assert_close(torch.cat(y, dim=1), attention(x, mask=mask))
+    assert cache.n_tokens == 2  # the token that comes next is the third
+
+
+# --- precision, compilation, source ----------------------------------------------------------
+
+
+@every
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_half_precision_stays_close(variant, attention, dtype):
+    x = rand(2, 6, 12)
+    expected = attention(x, mask=masks.causal)
+    found = attention.to(dtype)(x.to(dtype), mask=masks.causal)
+    assert found.dtype is dtype
+    room = 64 * torch.finfo(dtype).eps * expected.abs().max().item()
+    assert (found.double() - expected).abs().max().item() < room
+
+
+@every
+@pytest.mark.nohook
+def test_it_compiles_in_one_graph(variant, attention):
+    x = rand(2, 6, 12)
+    torch.compiler.reset()
+    compiled = torch.compile(attention, fullgraph=True, backend="eager")
+    assert_close(compiled(x, mask=masks.causal), attention(x, mask=masks.causal))
+
+
+@staged
+def test_at_most_one_line_of_the_forward_pass_differs(variant, attention):
+    changed = Difference(attention).changed_lines
+    assert len(changed) <= 1
+    assert all("# <- the idea" in line for line in changed)

@@ -14,6 +14,7 @@ from mhsa_lib.plots.heat import heads as heads
 from mhsa_lib.plots.heat import heat_map as heat_map
 from mhsa_lib.plots.heat import layers_by_heads as layers_by_heads
 from mhsa_lib.plots.pipe import pipeline as pipeline
+from mhsa_lib.plots.seeds import seeds as seeds
 from mhsa_lib.plots.squares import mask as mask
 from mhsa_lib.plots.squares import wall as wall
 
@@ -26,5 +27,6 @@ __all__ = [
     "layers_by_heads",
     "mask",
     "pipeline",
+    "seeds",
     "wall",
 ]

@@ -39,7 +39,7 @@ def curves(
     if "x" in log and len(x) <= 10:
         ax.set_xticks(x, [_short(value) for value in x])
         ax.set_xticks([], minor=True)
-    _plain(ax, xlabel, ylabel)
+    plain(ax, xlabel, ylabel)
     _name_ends(ax, x, ys)
 
 
@@ -61,7 +61,7 @@ def bars(values: Mapping[str, float | int], ylabel: str) -> None:
     )
     ax.margins(x=0.15)
     ax.axvline(0, color=style.INK, linewidth=0.8)
-    _plain(ax, ylabel, "")
+    plain(ax, ylabel, "")
 
 
 def _short(value: float | int) -> str:
@@ -70,7 +70,8 @@ def _short(value: float | int) -> str:
     return f"{value:.3g}"
 
 
-def _plain(ax: Any, xlabel: str, ylabel: str) -> None:
+def plain(ax: Any, xlabel: str, ylabel: str) -> None:
+    """Label the axes, and leave out what is not needed to read them."""
     ax.set_xlabel(xlabel, fontsize=style.TEXT)
     ax.set_ylabel(ylabel, fontsize=style.TEXT)
     ax.tick_params(labelsize=style.TEXT)

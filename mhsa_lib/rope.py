@@ -1,0 +1,171 @@
+"""Rotary positions (RoPE): a stage around split that turns queries and keys by their position.
+
+Every pair of columns of a head is a point in a plane, and token t turns it by the angle
+t · base^(-2i/d_head). The dot product of a turned query and a turned key depends on their
+distance only. Which columns are a pair is a convention: neighbours (``INTERLEAVED``, the
+paper) or the two halves (``HALVES``, Llama's published weights in most libraries). The weights
+of one become those of the other by reordering the rows of W_Q and W_K: ``reordered``.
+
+Source: Su et al., "RoFormer", section 3.4, arXiv 2104.09864.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from einops import rearrange
+from torch import Tensor, nn
+
+from mhsa_lib import checks
+from mhsa_lib import functional as F
+from mhsa_lib.shapes import KeyRows, Keys, Queries, QueryRows, ValueRows, Values
+from mhsa_lib.stages import Stage, Wire
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Which two columns of a head turn together, as the einops pattern of its columns."""
+
+    name: str
+    columns: str
+
+    def apart(self, rows: Tensor) -> Tensor:
+        """The two coordinates of every pair on a first axis: (two, …, pair)."""
+        return rearrange(rows, f"... {self.columns} -> two ... pair", two=2)
+
+    def together(self, coordinates: Tensor) -> Tensor:
+        """The inverse of ``apart``."""
+        return rearrange(coordinates, f"two ... pair -> ... {self.columns}", two=2)
+
+
+INTERLEAVED = Pairing("interleaved", "(pair two)")
+"""Columns 2i and 2i + 1: neighbours, as the paper writes it."""
+
+HALVES = Pairing("halves", "(two pair)")
+"""Columns i and i + d_head / 2."""
+
+
+class Rotary(nn.Module):
+    """Turns the rows of a head by their positions. No parameters.
+
+    Parameters
+    ----------
+    d_rotary : columns that turn, an even number
+    base : pair i turns by base^(-2i/d_rotary) per token
+    pairing : which columns are a pair, ``INTERLEAVED`` or ``HALVES``
+
+    Examples
+    --------
+    >>> rotary = Rotary(4)
+    >>> row = torch.tensor([[1.0, 0.0, 1.0, 0.0]])
+    >>> rotary(row, torch.tensor([0])).tolist() == row.tolist()
+    True
+    >>> quarter = torch.tensor([torch.pi / 2])
+    >>> rotary(row, quarter)[0, :2].round(decimals=3).tolist()
+    [-0.0, 1.0]
+    """
+
+    def __init__(
+        self, d_rotary: int, base: float = 10_000.0, pairing: Pairing = INTERLEAVED
+    ) -> None:
+        super().__init__()
+        checks.positive(d_rotary=d_rotary)
+        if d_rotary % 2:
+            raise ValueError(
+                f"d_rotary={d_rotary} is odd; columns turn in pairs, try {d_rotary + 1}."
+            )
+        self.d_rotary, self.base, self.pairing = d_rotary, base, pairing
+
+    def extra_repr(self) -> str:
+        return f"{self.d_rotary}, base={self.base:g}, pairing={self.pairing.name}"
+
+    def angles(self, positions: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Radians, (…, seq, pair); in half precision far positions would be the same."""
+        pair = torch.arange(self.d_rotary // 2, device=positions.device, dtype=dtype)
+        return positions.to(dtype)[..., None] * self.base ** (-2 * pair / self.d_rotary)
+
+    def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
+        """``rows`` (…, seq, d_rotary) turned by ``positions`` (…, seq)."""
+        angles = self.angles(positions, torch.promote_types(rows.dtype, torch.float32))
+        cos, sin = angles.cos().to(rows.dtype), angles.sin().to(rows.dtype)
+        a, b = self.pairing.apart(rows)
+        return self.pairing.together(torch.stack((a * cos - b * sin, a * sin + b * cos)))
+
+
+def place(positions: Tensor | None, n_query: int, n_key: int, like: Tensor) -> list[Tensor]:
+    """Positions of queries and of keys: as given, or counted from 0, queries the last.
+
+    >>> [places.tolist() for places in place(None, 2, 5, torch.zeros(1))]
+    [[3, 4], [0, 1, 2, 3, 4]]
+    """
+    if positions is not None:
+        return [positions, positions]
+    key = torch.arange(n_key, device=like.device)
+    return [torch.arange(n_key - n_query, n_key, device=like.device), key]
+
+
+class RotarySplit(Stage):
+    """Split into heads, then turn every query and every key by its position.
+
+    Parameters
+    ----------
+    n_heads : query heads
+    rotary : how far which columns turn; its width is d_head
+    n_kv_heads : heads of keys and values; ``n_heads`` when not given
+    q_norm, k_norm : what is done to the columns of every head before it is turned; nothing
+        when not given (Qwen3 and Gemma 3 put an RMSNorm here)
+
+    Examples
+    --------
+    >>> split = RotarySplit(3, Rotary(4))
+    >>> q, k, v = split(*[torch.ones(5, 12)] * 3)
+    >>> q.shape, torch.allclose(q[0, 0], q[0, 1]), torch.equal(v[0, 0], v[0, 1])
+    (torch.Size([3, 5, 4]), False, True)
+    """
+
+    wires = ("q_rotated", "k_rotated", "v_heads")
+    cached = ("k_rotated", "v_heads")
+
+    def __init__(
+        self,
+        n_heads: int,
+        rotary: Rotary,
+        n_kv_heads: int | None = None,
+        *,
+        q_norm: Any = None,
+        k_norm: Any = None,
+    ) -> None:
+        super().__init__()
+        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+        checks.divides(n_heads=n_heads, n_kv_heads=n_kv_heads)
+        self.n_heads, self.n_kv_heads, self.rotary = n_heads, n_kv_heads, rotary
+        self.q_norm: Any = nn.Identity() if q_norm is None else q_norm
+        self.k_norm: Any = nn.Identity() if k_norm is None else k_norm
+        self.q_heads, self.k_heads = Wire("q_heads", Queries), Wire("k_heads", Keys)
+
+    def extra_repr(self) -> str:
+        return f"n_heads={self.n_heads}, n_kv_heads={self.n_kv_heads}"
+
+    def forward(
+        self, q: QueryRows, k: KeyRows, v: ValueRows, positions: Tensor | None = None
+    ) -> tuple[Queries, Keys, Values]:
+        query, key = place(positions, q.shape[-2], k.shape[-2], k)
+        q = self.q_heads(self.q_norm(F.split_heads(q, self.n_heads)))
+        k = self.k_heads(self.k_norm(F.split_heads(k, self.n_kv_heads)))
+        return (
+            self.rotary(q, query[..., None, :]),
+            self.rotary(k, key[..., None, :]),
+            F.split_heads(v, self.n_kv_heads),
+        )
+
+
+def reordered(heads: Tensor, old: Pairing, new: Pairing) -> Tensor:
+    """The columns of every head so that pairs of ``old`` become pairs of ``new``.
+
+    Applied to the rows of W_Q and W_K, seen as (head, d_head, d_model) and turned so that
+    d_head is last, it makes weights for one pairing out of weights for the other.
+
+    >>> reordered(torch.tensor([0, 1, 2, 3]), INTERLEAVED, HALVES).tolist()
+    [0, 2, 1, 3]
+    """
+    return new.together(old.apart(heads))

@@ -1,0 +1,149 @@
+"""A small model and a training loop, for one question: does this attention learn this task?
+
+The model takes its attentions as they come, so plain attention and a variant differ in that
+part alone.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from mhsa_lib import masks
+
+Batch = tuple[Tensor, Tensor]
+"""Ids (batch, seq) and targets (batch, seq); a target of -100 is not asked for."""
+
+Draw = Callable[[torch.Generator], Batch]
+
+
+class Layers(nn.Module):
+    """Embed, then attention and a feed-forward part per layer, then scores for every token.
+
+    Parameters
+    ----------
+    attentions : one attention per layer, all of the same ``d_model``
+    n_tokens : size of the alphabet
+    n_positions : longest sequence; positions are learned
+    mask : who may look at whom, in every layer
+    d_hidden : width of the feed-forward part; none when 0
+
+    Examples
+    --------
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> model = Layers([MultiHeadAttention(12, 3)], n_tokens=5, n_positions=8)
+    >>> model(torch.zeros(2, 6, dtype=torch.long)).shape
+    torch.Size([2, 6, 5])
+    """
+
+    def __init__(
+        self,
+        attentions: Iterable[Any],
+        n_tokens: int,
+        n_positions: int,
+        *,
+        mask: Any = masks.causal,
+        d_hidden: int = 0,
+    ) -> None:
+        super().__init__()
+        self.attentions = nn.ModuleList(attentions)
+        d_model: Any = self.attentions[0].d_model
+        self.tokens = nn.Embedding(n_tokens, d_model)
+        self.positions = nn.Embedding(n_positions, d_model)
+        self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in self.attentions)
+        self.feed = nn.ModuleList(_feed_forward(d_model, d_hidden) for _ in self.attentions)
+        self.last = nn.LayerNorm(d_model)
+        self.scores = nn.Linear(d_model, n_tokens)
+        self.mask = mask
+
+    def forward(self, ids: Tensor) -> Tensor:
+        stream = self.tokens(ids) + self.positions.weight[: ids.shape[-1]]
+        for norm, attention, feed in zip(self.norms, self.attentions, self.feed, strict=True):
+            stream = stream + attention(norm(stream), mask=self.mask)
+            stream = stream + feed(stream)
+        return self.scores(self.last(stream))
+
+
+def fit(
+    model: nn.Module,
+    draw: Draw,
+    n_steps: int,
+    *,
+    seed: int,
+    learning_rate: float = 3e-3,
+    extra: Callable[[], Tensor] | None = None,
+) -> list[float]:
+    """Train with Adam on fresh batches; the loss of every step.
+
+    ``extra`` is added to the loss, for example a router's balance loss. The batches depend on
+    ``seed`` only; what is random inside the model follows torch's global seed.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> def repeat(generator):
+    ...     ids = torch.randint(5, (8, 1), generator=generator).expand(8, 4)
+    ...     return ids, ids
+    >>> _ = torch.manual_seed(0)
+    >>> losses = fit(Layers([MultiHeadAttention(12, 3)], 5, 4), repeat, 80, seed=0)
+    >>> losses[-1] < losses[0] / 2
+    True
+    """
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(model.parameters(), learning_rate, betas=(0.9, 0.98))
+    warm = max(1, n_steps // 20)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warm, (n_steps - step) / n_steps)
+    )
+    losses = []
+    model.train()
+    for _ in range(n_steps):
+        loss = task = _loss(model, *draw(generator))
+        if extra is not None:
+            loss = task + extra()
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        losses.append(task.item())
+    model.eval()
+    return losses
+
+
+@torch.no_grad()
+def accuracy(model: nn.Module, draw: Draw, *, seed: int = 10_000, n_batches: int = 4) -> float:
+    """Share of the asked targets that get the highest score, on batches of another seed."""
+    generator = torch.Generator().manual_seed(seed)
+    right = asked = 0
+    for _ in range(n_batches):
+        ids, targets = draw(generator)
+        wanted = targets != -100
+        right += int((model(ids).argmax(dim=-1) == targets)[wanted].sum())
+        asked += int(wanted.sum())
+    return right / asked
+
+
+def n_parameters(model: nn.Module) -> int:
+    """Learned numbers of a model."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _feed_forward(d_model: int, d_hidden: int) -> nn.Module:
+    if d_hidden == 0:
+        return _Nothing()
+    return nn.Sequential(
+        nn.LayerNorm(d_model),
+        nn.Linear(d_model, d_hidden),
+        nn.GELU(),
+        nn.Linear(d_hidden, d_model),
+    )
+
+
+class _Nothing(nn.Module):
+    def forward(self, stream: Tensor) -> Tensor:
+        return torch.zeros_like(stream)
+
+
+def _loss(model: nn.Module, ids: Tensor, targets: Tensor) -> Tensor:
+    return cross_entropy(model(ids).flatten(end_dim=-2), targets.flatten(), ignore_index=-100)

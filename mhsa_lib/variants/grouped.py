@@ -1,0 +1,108 @@
+"""Grouped-query attention: several query heads read the same keys and values.
+
+Changes: project makes keys and values for ``n_kv_heads`` heads only; split cuts them into that
+    many; attend hands each to its group of query heads, k1 k1 k2 k2.
+Saves/Costs: the cache, W_K and W_V shrink by n_heads / n_kv_heads; scores and FLOPs of attend
+    stay. Heads of one group can no longer look for different things in a token.
+Is MHA when: n_kv_heads = n_heads. With one it is multi-query attention.
+Source: Shazeer, arXiv 1911.02150 (one head); Ainslie et al., section 2.2, arXiv 2305.13245.
+"""
+
+from typing import Any
+
+from mhsa_lib import checks
+from mhsa_lib import functional as F
+from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.shapes import HeadOutputs, KeyRows, Keys, Queries, QueryRows, ValueRows, Values
+from mhsa_lib.stages import Attend, Project, Split
+
+
+class GroupedSplit(Split):
+    """Cut q into ``n_heads`` heads, k and v into ``n_kv_heads``.
+
+    >>> import torch
+    >>> q, k, v = GroupedSplit(6, 2)(torch.zeros(5, 12), *[torch.zeros(5, 4)] * 2)
+    >>> q.shape, k.shape
+    (torch.Size([6, 5, 2]), torch.Size([2, 5, 2]))
+    """
+
+    def __init__(self, n_heads: int, n_kv_heads: int) -> None:
+        super().__init__(n_heads)
+        self.n_kv_heads = n_kv_heads
+
+    def extra_repr(self) -> str:
+        return f"n_heads={self.n_heads}, n_kv_heads={self.n_kv_heads}"
+
+    def forward(self, q: QueryRows, k: KeyRows, v: ValueRows) -> tuple[Queries, Keys, Values]:
+        return (
+            F.split_heads(q, self.n_heads),
+            F.split_heads(k, self.n_kv_heads),
+            F.split_heads(v, self.n_kv_heads),
+        )
+
+
+class GroupedAttend(Attend):
+    """Hand every key and value head to its group of query heads, then attend as always."""
+
+    def forward(self, q: Queries, k: Keys, v: Values, mask: Any = None) -> HeadOutputs:
+        n_heads = q.shape[-3]
+        return super().forward(q, F.share_heads(k, n_heads), F.share_heads(v, n_heads), mask)
+
+
+class GroupedQueryAttention(MultiHeadAttention):
+    """Multi-head attention whose heads share keys and values in groups.
+
+    Parameters
+    ----------
+    d_model : width of a token, in columns
+    n_heads : query heads
+    n_kv_heads : heads of keys and values, a divisor of n_heads
+    d_head : width of a head; d_model / n_heads when not given, free otherwise
+    bias : whether the four linear maps add a bias
+    dropout : probability of dropping an attention weight in training
+    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O`` in place of the own ones
+
+    Raises
+    ------
+    ValueError : if n_kv_heads does not divide n_heads
+
+    Examples
+    --------
+    >>> import torch
+    >>> gqa = GroupedQueryAttention(d_model=12, n_heads=6, n_kv_heads=2)
+    >>> gqa(torch.randn(2, 5, 12)).shape, gqa.project.W_K.weight.shape
+    (torch.Size([2, 5, 12]), torch.Size([4, 12]))
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        n_kv_heads: int,
+        *,
+        d_head: int | None = None,
+        bias: bool = False,
+        dropout: float = 0.0,
+        **stages: Any,
+    ) -> None:
+        d_head = checks.head_width(d_model, n_heads, d_head)
+        checks.divides(n_heads=n_heads, n_kv_heads=n_kv_heads)
+        own = {
+            "project": Project(d_model, n_heads * d_head, n_kv_heads * d_head, bias=bias),
+            "split": GroupedSplit(n_heads, n_kv_heads),
+            "attend": GroupedAttend(scale=d_head**-0.5, dropout=dropout),
+        }
+        super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))
+        self.n_kv_heads = n_kv_heads
+
+
+class MultiQueryAttention(GroupedQueryAttention):
+    """All query heads share one head of keys and values.
+
+    >>> import torch
+    >>> MultiQueryAttention(12, 3)(torch.randn(5, 12)).shape
+    torch.Size([5, 12])
+    """
+
+    def __init__(self, d_model: int, n_heads: int, **options: Any) -> None:
+        super().__init__(d_model, n_heads, 1, **options)
