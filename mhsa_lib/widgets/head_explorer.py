@@ -33,6 +33,7 @@ class HeadExplorer(Figure):
     or "lines"), ``sort`` ("layer" for the model's own order, or a measure), ``compared`` (a
     pair [layer, head], or None), ``hidden`` (texts of tokens whose rows and columns are left
     out) and ``renormalise`` (whether the rows left are divided by their sums).
+    ``HeadExplorer.inside(attention, x, tokens)`` looks into one attention, of any kind.
     ``HeadExplorer.of(model, text)`` also has ``text``: set it, or type it where a kernel is,
     and the model attends again.
 
@@ -84,6 +85,15 @@ class HeadExplorer(Figure):
         """Every head of a model on a text that can be changed; ``model.attend(text)`` looks."""
         tokens, weights = model.attend(text)
         return cls(weights, tokens, model=model, text=text, **chosen)
+
+    @classmethod
+    def inside(
+        cls, attention: Any, x: Tensor, tokens: Sequence[str], mask: Any = None, **chosen: Any
+    ) -> "HeadExplorer":
+        """The heads of one attention, any variant, on rows ``x`` (seq, d_model)."""
+        with torch.no_grad(), trace(attention) as wires:
+            attention(x, mask=mask)
+        return cls(wires["weights"], tokens, **chosen)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -66,16 +66,19 @@ const TERMS = {
 export const parents = ([wire, ...at], wires) => (TERMS[wire]?.(at, wires) ?? []).flat();
 
 /** The places that a number's parents come from, all the way to the inputs. */
-export function ancestors(place, wires) {
+export const ancestors = (place, wires) => closure(place, (one) => parents(one, wires));
+
+/** The same, whatever `of` gives as the parents of a place. */
+export function closure(place, of) {
   const found = new Map();
   const visit = (one) => {
-    for (const older of parents(one, wires)) {
+    for (const older of of(one)) {
       if (found.has(older.join(" "))) continue;
       found.set(older.join(" "), older);
       visit(older);
     }
   };
-  parents(place, wires).forEach(visit);
+  of(place).forEach(visit);
   return [...found.values()];
 }
 

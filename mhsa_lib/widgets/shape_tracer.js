@@ -26,7 +26,9 @@ export function summary(rows, sizes) {
 
 function render({ model, el: root }) {
   const { body, signal, end } = frame(root, "shape-tracer");
-  const names = Object.keys(DIALS);
+  const fixed = model.get("fixed");
+  const built = "head" in fixed;
+  const names = built ? ["batch", "seq"] : Object.keys(DIALS);
   const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
   const alert = el("p", { class: "mhsa-alert", role: "alert" });
   const said = spoken();
@@ -53,21 +55,23 @@ function render({ model, el: root }) {
   const table = el("table", { role: "table", "aria-label": "Every wire, its shape and its cost" },
     el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, cells)), rows);
   body.append(
-    el("div", { class: "mhsa-controls" }, ...names.map((name) => dials[name].node), derived.node, dtype.node),
+    el("div", { class: "mhsa-controls" }, ...names.map((name) => dials[name].node), built ? null : derived.node, dtype.node),
     alert, el("div", { class: "mhsa-scroll", tabindex: 0, role: "group", "aria-label": "Wires" }, table), said.node,
   );
 
   function draw() {
     const given = read();
     for (const name of names) if (given[name] !== null) dials[name].show(given[name]);
-    derived.show(given.d_head === null);
-    dials.d_head.disable(given.d_head === null);
+    if (!built) {
+      derived.show(given.d_head === null);
+      dials.d_head.disable(given.d_head === null);
+    }
     dtype.show(dtypes.indexOf(model.get("dtype")));
-    const problem = wrongSizes(given);
+    const problem = built ? null : wrongSizes(given);
     alert.textContent = problem ?? "";
     table.classList.toggle("mhsa-off", problem !== null);
     if (problem) return;
-    const sizes = axisSizes(given);
+    const sizes = axisSizes(given, fixed);
     if (given.d_head === null) dials.d_head.show(sizes.d_head);
     const wires = ledger(model.get("recipe"), sizes, DTYPES[model.get("dtype")]);
     const largest = Math.max(...wires.flatMap((row) => row.shape.slice(-2)));

@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 import torch
+from torch import nn
 from traitlets import Dict, Enum, Int, List
 
 from mhsa_lib import checks, plots
@@ -12,6 +13,7 @@ from mhsa_lib.ledger import short
 from mhsa_lib.shapes import AXIS_COLOURS
 from mhsa_lib.trace import Wires, trace
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.recipes import fixed_sizes, recipe_of, traced_at
 
 LEARNED = {"q": "W_Q", "k": "W_K", "v": "W_V", "y": "W_O"}
 
@@ -22,7 +24,8 @@ class ShapeTracer(Figure):
     The reader sets the same traits as Python: ``batch``, ``seq``, ``d_model``, ``n_heads``,
     ``n_kv_heads``, ``d_head`` (None means d_model / n_heads) and ``dtype``. Sizes that do not
     go together are explained in the figure, with the repair. Raises ``TraitError`` for a size
-    outside its dial.
+    outside its dial. ``ShapeTracer.of(attention)`` shows any attention of the library as it was
+    built: its own sizes are ``fixed``, and batch and seq have dials.
 
     >>> tracer = ShapeTracer(batch=2, seq=6, d_model=12, n_heads=3)
     >>> tracer.n_heads = 5  # the figure says why this does not work, and what would
@@ -39,11 +42,23 @@ class ShapeTracer(Figure):
     dtype = Enum(["float32", "bfloat16", "float16", "float64"], "float32").tag(sync=True)
 
     recipe: Any = List().tag(sync=True)
+    fixed = Dict().tag(sync=True)
     colours = Dict(AXIS_COLOURS).tag(sync=True)
 
     def __init__(self, **sizes: Any) -> None:
         sizes.setdefault("n_kv_heads", sizes.get("n_heads", 3))
-        super().__init__(**sizes, recipe=recipe())
+        sizes.setdefault("recipe", recipe())
+        super().__init__(**sizes)
+        self._attention: nn.Module | None = None
+
+    @classmethod
+    def of(cls, attention: Any, **sizes: Any) -> "ShapeTracer":
+        """The wires of an attention as it was built, for any ``batch`` and ``seq``."""
+        own = {"d_model": attention.d_model, "n_heads": attention.n_heads}
+        fixed = fixed_sizes(attention)
+        tracer = cls(**own, recipe=recipe_of(attention), fixed=fixed, **sizes)
+        tracer._attention = attention
+        return tracer
 
     @property
     def alt(self) -> str:
@@ -53,8 +68,12 @@ class ShapeTracer(Figure):
         )
 
     def still(self) -> None:
-        seq = self.seq
-        plots.pipeline(traced(self.batch, seq, seq, self.d_model, self.n_heads, self.d_head))
+        sizes = self.d_model, self.n_heads, self.d_head
+        plots.pipeline(
+            traced(self.batch, self.seq, self.seq, *sizes)
+            if self._attention is None
+            else traced_at(self._attention, self.batch, self.seq)
+        )
 
 
 @cache

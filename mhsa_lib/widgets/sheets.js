@@ -1,16 +1,19 @@
 // Every wire as a small table of numbers, one per head, built once and lit from outside.
 
 import { el, rove } from "./kit.js";
-import { AXES, INPUTS, ancestors, decimals, numberAt, numeral, parents } from "./provenance.js";
+import { decimals, numberAt, numeral } from "./provenance.js";
 
-/** All tables: `of[wire]` lists them, `cells` finds a number by its place joined to a key. */
-export function makeSheets({ wires, colours, signal, select }) {
+/**
+ * All tables: `of[wire]` lists them, `cells` finds a number by its place joined to a key.
+ * `axes` names the axes of every wire, the last two are a table's; `open` lists what can be changed.
+ */
+export function makeSheets({ wires, axes, open, colours, signal, select }) {
   const cells = new Map();
   const of = {};
   const inside = {};
 
   function sheet(wire, head) {
-    const [down, across] = AXES[wire].slice(-2);
+    const [down, across] = axes[wire].slice(-2);
     const rows = numberAt(wires, [wire, ...head]);
     const grid = rows.map((row, i) => row.map((_, j) => {
       const place = [wire, ...head, i, j];
@@ -22,21 +25,20 @@ export function makeSheets({ wires, colours, signal, select }) {
     rove(flat, rows[0].length, signal, (i) => select(cells.get(flat[i].dataset.place).place));
     const name = head.length ? `${wire}[${head}]` : wire;
     const shape = `${down} ${rows.length} × ${across} ${rows[0].length}`;
-    const open = INPUTS.includes(wire) || wire === "mask";
-    return el("div", { class: `mhsa-sheet ${open ? "mhsa-open" : ""}`, "data-wire": name },
+    return el("div", { class: `mhsa-sheet ${open.includes(wire) ? "mhsa-open" : ""}`, "data-wire": name },
       el("div", { class: "mhsa-name" }, el("code", {}, name)), el("div", { class: "mhsa-shape" }, shape),
       el("table", { role: "grid", "aria-label": `${name}, ${shape}`, style: `--down:${colours[down]};--across:${colours[across]}` },
         grid.map((row) => el("tr", {}, row))));
   }
 
-  for (const [wire, axes] of Object.entries(AXES)) {
-    of[wire] = axes.length === 3 ? wires[wire].map((_, h) => sheet(wire, [h])) : [sheet(wire, [])];
+  for (const wire of Object.keys(axes)) {
+    of[wire] = leading(wires[wire], axes[wire].length - 2).map((at) => sheet(wire, at));
     inside[wire] = [...cells.values()].filter(({ place }) => place[0] === wire);
   }
 
   function write(now) {
     for (const [wire, parts] of Object.entries(of)) {
-      const places = wire === "mask" ? 0 : decimals(now[wire].flat(2));
+      const places = wire === "mask" ? 0 : decimals(now[wire].flat(Infinity));
       let digits = 0;
       for (const { td, place } of inside[wire]) {
         const value = numberAt(now, place);
@@ -50,9 +52,8 @@ export function makeSheets({ wires, colours, signal, select }) {
     }
   }
 
-  function light(place, now) {
-    const keys = (places) => new Set(places.map((one) => one.join(" ")));
-    const [near, far] = [keys(parents(place, now)), keys(ancestors(place, now))];
+  function light(place, parents, ancestors) {
+    const [near, far] = [parents, ancestors].map((places) => new Set(places.map((one) => one.join(" "))));
     for (const [key, { td }] of cells) {
       td.classList.toggle("mhsa-at", key === place.join(" "));
       td.classList.toggle("mhsa-near", near.has(key));
@@ -62,3 +63,7 @@ export function makeSheets({ wires, colours, signal, select }) {
 
   return { of, cells, write, light };
 }
+
+/** Every index into the first `depth` axes, in order. */
+const leading = (rows, depth) =>
+  (depth > 0 ? rows.flatMap((row, i) => leading(row, depth - 1).map((at) => [i, ...at])) : [[]]);

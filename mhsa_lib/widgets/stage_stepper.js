@@ -1,7 +1,9 @@
 // The pass in nine steps with all its numbers: point at one, and those it came from light up.
 
 import { button, choice, el, frame, rove, spoken, uid, watch, write } from "./kit.js";
-import { AXES, INPUTS, arithmetic, forward, numberAt, placeName, typedNumber } from "./provenance.js";
+import {
+  AXES, INPUTS, ancestors, arithmetic, forward, numberAt, parents, placeName, typedNumber,
+} from "./provenance.js";
 import { MASKS, STEPS, before, denseMask, makes, maskName } from "./steps.js";
 import { makeSheets } from "./sheets.js";
 
@@ -11,6 +13,7 @@ const HINT = "Point at a number, or reach it with Tab and the arrow keys, to see
 
 function render({ model, el: root }) {
   const { body, signal, end } = frame(root, "stage-stepper");
+  body.classList.add("mhsa-stepper");
   const read = () => Object.fromEntries([...INPUTS, "mask", "n_heads"].map((name) => [name, model.get(name)]));
   const index = () => STEPS.findIndex(({ step }) => step === model.get("step"));
   let wires = forward(read());
@@ -50,7 +53,10 @@ function render({ model, el: root }) {
   const [label, typed] = [el("label", { for: id }), el("input", { type: "text", id, inputmode: "decimal", autocomplete: "off" })];
   const field = el("span", { class: "mhsa-field" }, label, typed);
   const said = spoken();
-  const sheets = makeSheets({ wires, colours: model.get("colours"), signal, select: (place) => write(model, "selected", place) });
+  const sheets = makeSheets({
+    wires, axes: AXES, open: [...INPUTS, "mask"], colours: model.get("colours"), signal,
+    select: (place) => write(model, "selected", place),
+  });
   body.append(
     el("div", { class: "mhsa-controls" }, back, next, reset, masks.node),
     el("ol", { class: "mhsa-steps", "aria-label": "Steps of the pass" }, steps.map((one) => el("li", {}, one))),
@@ -117,7 +123,7 @@ function render({ model, el: root }) {
     const inSight = chosen && body.contains(chosen.td) ? chosen.place : null;
     const [made] = makes(STEPS[arranged]);
     const place = pointed ?? inSight ?? [made, ...AXES[made].map(() => 0)];
-    sheets.light(place, wires);
+    sheets.light(place, parents(place, wires), ancestors(place, wires));
     said.say(arithmetic(place, wires), 0);
     const open = INPUTS.includes(inSight?.[0]);
     field.classList.toggle("mhsa-closed", !open);

@@ -8,44 +8,18 @@ from playwright.sync_api import expect
 from traitlets import TraitError
 
 from mhsa_lib import MultiHeadAttention, checks, trace
-from mhsa_lib import functional as F
 from mhsa_lib.ledger import short
-from mhsa_lib.shapes import HeadOutputs, KeyRows, Keys, Queries, QueryRows, ValueRows, Values
-from mhsa_lib.stages import Attend, Project, Split
+from mhsa_lib.shapes import HeadOutputs, HeadRows
+from mhsa_lib.stages import Concat
+from mhsa_lib.variants import GroupedQueryAttention
 from mhsa_lib.widgets import ShapeTracer
 from mhsa_lib.widgets.shape_tracer import recipe
+from tests.test_battery import STAGED
 from tests.widgets.conftest import milliseconds, node
 
 
-class GroupedSplit(Split):
-    """Fewer heads for keys and values than for queries."""
-
-    def __init__(self, n_heads: int, n_kv_heads: int) -> None:
-        super().__init__(n_heads)
-        self.n_kv_heads = n_kv_heads
-
-    def forward(self, q: QueryRows, k: KeyRows, v: ValueRows) -> tuple[Queries, Keys, Values]:
-        split, n = F.split_heads, self.n_kv_heads
-        return split(q, self.n_heads), split(k, n), split(v, n)
-
-
-class GroupedAttend(Attend):
-    """Each key head serves a group of query heads."""
-
-    def forward(self, q: Queries, k: Keys, v: Values, mask=None) -> HeadOutputs:
-        n_heads = q.shape[-3]
-        return super().forward(q, F.share_heads(k, n_heads), F.share_heads(v, n_heads), mask)
-
-
 def grouped(d_model: int, n_heads: int, n_kv_heads: int, d_head: int) -> MultiHeadAttention:
-    return MultiHeadAttention(
-        d_model,
-        n_heads,
-        d_head=d_head,
-        project=Project(d_model, n_heads * d_head, n_kv_heads * d_head),
-        split=GroupedSplit(n_heads, n_kv_heads),
-        attend=GroupedAttend(scale=d_head**-0.5),
-    )
+    return GroupedQueryAttention(d_model, n_heads, n_kv_heads, d_head=d_head)
 
 
 @st.composite
@@ -93,6 +67,32 @@ def test_every_number_is_that_of_a_trace(given, dtype):
         assert row["flops"] == step.flops
     assert sums["parameters"] == sum(p.numel() for p in mha.parameters())
     assert sums["flops"] == wires.flops
+
+
+@pytest.mark.parametrize("variant", STAGED, ids=lambda variant: variant.name)
+def test_it_takes_every_variant_and_follows_its_trace(variant):
+    attention = variant.build()
+    tracer = ShapeTracer.of(attention)
+    for batch, seq in ((1, 1), (3, 1), (1, 4), (2, 9)):
+        with torch.no_grad(), trace(attention) as wires:
+            attention(torch.zeros(batch, seq, attention.d_model))
+        (axes,) = node("ledger", ("axisSizes", {"batch": batch, "seq": seq}, tracer.fixed))
+        (rows,) = node("ledger", ("ledger", tracer.recipe, axes, 4))
+        for row, step in zip(rows, wires.steps.values(), strict=True):
+            assert (row["wire"], tuple(row["shape"])) == (step.wire, step.shape)
+            assert (row["result"], row["flops"]) == (step.result, step.flops), step.wire
+    total = sum(parameter.numel() for parameter in attention.parameters())
+    assert sum(row["parameters"] for row in rows) == total
+
+
+def test_flops_that_grow_in_another_way_are_refused():
+    class Cubic(Concat):
+        def forward(self, z: HeadOutputs) -> HeadRows:
+            n = z.shape[-2]
+            return super().forward(z) + (torch.ones(n, n * n) @ torch.ones(n * n, 1)).sum() * 0
+
+    with pytest.raises(ValueError, match="a dial follows only those that grow with seq"):
+        ShapeTracer.of(MultiHeadAttention(12, 3, concat=Cubic()))
 
 
 def words_of(function, *args):

@@ -1,0 +1,174 @@
+"""One forward pass with every number on record: all wires, and where each number came from.
+
+A number comes from those whose change would change it: its gradient with respect to them, with
+every wire cut from what lies before it, is not zero. So it works for any attention made of
+stages, without knowing what its stages do.
+"""
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mhsa_lib import shapes
+from mhsa_lib.stages import Stage, Wire
+
+TINY = 1e-3
+"""How far inputs are moved while looking for parents, so that none is zero by chance."""
+
+
+@dataclass
+class Recording:
+    """``inputs`` and ``wires`` by name, ``axes`` of both; ``parents`` of every number.
+
+    A matrix of an ``nn.Linear`` stands as in the formula, (in, out). ``parents[wire]`` lists
+    for each number of the wire, in row-major order, places such as ("q", 0, 1). ``steps`` are
+    the stages in order: a name, its wires, and the first line of its docstring.
+    """
+
+    inputs: dict[str, Tensor] = field(default_factory=dict)
+    wires: dict[str, Tensor] = field(default_factory=dict)
+    axes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    parents: dict[str, list[list[tuple[Any, ...]]]] = field(default_factory=dict)
+    steps: list[tuple[str, tuple[str, ...], str]] = field(default_factory=list)
+
+
+def record(attention: Any, x: Tensor, mask: Any = None) -> Recording:
+    """Everything one pass over ``x`` (seq, d_model) computes, in float64.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> recording = record(MultiHeadAttention(4, 2), torch.randn(2, 4))
+    >>> list(recording.inputs), list(recording.wires)[:3]
+    (['x', 'W_Q', 'W_K', 'W_V', 'W_O'], ['q', 'k', 'v'])
+    >>> recording.parents["q_heads"][0]
+    [('q', 0, 0)]
+    """
+    exact = deepcopy(attention).double().eval()
+    recording = Recording()
+    with torch.no_grad():
+        _run(exact, x.double(), mask, recording)
+        _nudge(exact)
+    nudged = x.double() + TINY * _noise(x.shape)
+    recording.parents = _parents(exact, nudged, mask, recording)
+    return recording
+
+
+def _run(attention: Any, x: Tensor, mask: Any, recording: Recording) -> None:
+    """The numbers: inputs, wires, axes and steps."""
+    recording.inputs["x"] = x
+    recording.axes["x"] = ("query", "d_model")
+    for name, owner, parameter in _parameters(attention):
+        value = (
+            parameter.T if isinstance(owner, nn.Linear) and parameter.ndim == 2 else parameter
+        )
+        recording.inputs[name] = value.detach().clone()
+        recording.axes[name] = tuple("" for _ in value.shape)
+
+    def keep(stage: Stage, args: Any, output: Any) -> None:
+        values = output if isinstance(output, tuple) else (output,)
+        for (wire, alias), value in zip(stage.shapes().items(), values, strict=True):
+            recording.wires[wire] = value.detach().clone()
+            recording.axes[wire] = shapes.axes(alias)[1:]
+        recording.steps.append((_title(stage, names[stage]), stage.wires, says[stage]))
+
+    stages = {m: path for path, m in attention.named_modules() if isinstance(m, Stage)}
+    names, says = (
+        stages,
+        {stage: _says(attention, path, stage) for stage, path in stages.items()},
+    )
+    handles = [stage.register_forward_hook(keep) for stage in stages]
+    attention(x, mask=mask)
+    for handle in handles:
+        handle.remove()
+
+
+def _parents(
+    attention: Any, x: Tensor, mask: Any, recording: Recording
+) -> dict[str, list[list[tuple[Any, ...]]]]:
+    """Run once more with every wire cut from its past, and ask each number for its gradient."""
+    leaves = {"x": x.clone().requires_grad_()}
+    turned: dict[str, bool] = {}
+    for name, owner, parameter in _parameters(attention):
+        leaves[name] = parameter.requires_grad_()
+        turned[name] = isinstance(owner, nn.Linear) and parameter.ndim == 2
+    made: dict[str, tuple[Tensor, list[str]]] = {}
+
+    def cut(stage: Stage, args: Any, output: Any) -> Any:
+        values = output if isinstance(output, tuple) else (output,)
+        before, fresh = list(leaves), []
+        for wire, value in zip(stage.wires, values, strict=True):
+            made[wire] = value, before
+            leaves[wire] = value.detach().requires_grad_()
+            fresh.append(leaves[wire])
+        return tuple(fresh) if isinstance(output, tuple) else fresh[0]
+
+    stages = [m for m in attention.modules() if isinstance(m, Stage)]
+    handles = [stage.register_forward_hook(cut) for stage in stages]
+    attention(leaves["x"], mask=mask)
+    for handle in handles:
+        handle.remove()
+    return {
+        wire: [_reached(number, leaves, before, turned) for number in value.flatten()]
+        for wire, (value, before) in made.items()
+    }
+
+
+def _reached(
+    number: Tensor, leaves: dict[str, Tensor], before: list[str], turned: dict[str, bool]
+) -> list[tuple[Any, ...]]:
+    if not number.requires_grad:
+        return []
+    gradients = torch.autograd.grad(
+        number, [leaves[name] for name in before], retain_graph=True, allow_unused=True
+    )
+    found: list[tuple[Any, ...]] = []
+    for name, gradient in zip(before, gradients, strict=True):
+        if gradient is not None:
+            gradient = gradient.T if turned.get(name) else gradient
+            found += [(name, *place) for place in gradient.nonzero().tolist()]
+    return found
+
+
+def _parameters(attention: nn.Module) -> list[tuple[str, nn.Module, Tensor]]:
+    """Name, owner and value of every parameter: W_Q, and W_Q.bias for its bias."""
+    found = []
+    for path, owner in attention.named_modules():
+        for last, parameter in owner.named_parameters(recurse=False):
+            short = path.rpartition(".")[2]
+            name = short if last == "weight" else f"{short}.{last}" if last == "bias" else last
+            found.append((name, owner, parameter))
+    names = [name for name, _, _ in found]
+    if repeated := {name for name in names if names.count(name) > 1}:
+        raise ValueError(
+            f"the attention has several parameters called {', '.join(sorted(repeated))}; give "
+            f"them names of their own to tell them apart."
+        )
+    return found
+
+
+def _title(stage: Stage, path: str) -> str:
+    if isinstance(stage, Wire):
+        return stage.wires[0]
+    return path.rpartition(".")[2] or "W_O"
+
+
+def _says(attention: nn.Module, path: str, stage: Stage) -> str:
+    """The first line of the docstring of a stage; a named value has that of its owner."""
+    owner = (
+        attention.get_submodule(path.rpartition(".")[0]) if isinstance(stage, Wire) else stage
+    )
+    if owner is attention:
+        return "The last matrix mixes the columns of all heads into the output."
+    return (type(owner).__doc__ or "").strip().splitlines()[0]
+
+
+def _nudge(attention: nn.Module) -> None:
+    for parameter in attention.parameters():
+        parameter += TINY * _noise(parameter.shape)
+
+
+def _noise(shape: Any) -> Tensor:
+    generator = torch.Generator().manual_seed(0)
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
