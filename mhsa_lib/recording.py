@@ -132,20 +132,31 @@ def _reached(
 
 
 def _parameters(attention: nn.Module) -> list[tuple[str, nn.Module, Tensor]]:
-    """Name, owner and value of every parameter: W_Q, and W_Q.bias for its bias."""
-    found = []
-    for path, owner in attention.named_modules():
-        for last, parameter in owner.named_parameters(recurse=False):
-            short = path.rpartition(".")[2]
-            name = short if last == "weight" else f"{short}.{last}" if last == "bias" else last
-            found.append((name, owner, parameter))
-    names = [name for name, _, _ in found]
-    if repeated := {name for name in names if names.count(name) > 1}:
-        raise ValueError(
-            f"the attention has several parameters called {', '.join(sorted(repeated))}; give "
-            f"them names of their own to tell them apart."
-        )
-    return found
+    """Name, owner and value of every parameter: W_Q, and W_Q.bias for its bias.
+
+    A name is the end of the parameter's path, as short as tells it from the others.
+    """
+    paths = [path.removesuffix(".weight") for path, _ in attention.named_parameters()]
+    owners = [
+        (owner, parameter)
+        for owner in attention.modules()
+        for parameter in owner.parameters(recurse=False)
+    ]
+    return [(_short(path, paths), *owned) for path, owned in zip(paths, owners, strict=True)]
+
+
+def _short(path: str, paths: list[str]) -> str:
+    """The last parts of a path that no other ends in; a bias keeps the name of its map.
+
+    >>> _short("pre.W_1", ["W_Q", "pre.W_1", "post.W_1"])
+    'pre.W_1'
+    """
+    parts = path.split(".")
+    for n in range(1 + parts[-1].startswith("bias"), len(parts)):
+        end = ".".join(parts[-n:])
+        if [other for other in paths if f".{other}".endswith(f".{end}")] == [path]:
+            return end
+    return path
 
 
 def _title(stage: Stage, path: str) -> str:
