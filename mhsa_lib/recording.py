@@ -172,7 +172,8 @@ def _says(attention: nn.Module, path: str, stage: Stage) -> str:
     )
     if owner is attention:
         return "The last matrix mixes the columns of all heads into the output."
-    return (type(owner).__doc__ or "").strip().splitlines()[0]
+    first, *_ = (type(owner).__doc__ or "").strip().splitlines() or [type(owner).__name__]
+    return first.replace("``", "")
 
 
 def _nudge(attention: nn.Module) -> None:

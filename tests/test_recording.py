@@ -5,6 +5,7 @@ import torch
 
 from mhsa_lib import MultiHeadAttention, masks, trace
 from mhsa_lib.recording import record
+from mhsa_lib.stages import Split
 from tests.drawn import mha, rand
 from tests.test_battery import STAGED
 
@@ -77,3 +78,11 @@ def test_two_parameters_of_one_name_are_told_apart_by_their_paths():
     attention.attend.W_Q = torch.nn.Linear(2, 2)
     names = [*record(attention, rand(2, 4).float()).inputs]
     assert {"project.W_Q", "attend.W_Q", "W_Q.bias", "W_K"} <= {*names}
+
+
+def test_a_stage_without_words_is_called_by_its_name():
+    class Cut(Split):
+        __doc__ = None
+
+    steps = record(MultiHeadAttention(4, 2, split=Cut(2)), rand(2, 4).float()).steps
+    assert steps[1] == ("split", ("q_heads", "k_heads", "v_heads"), "Cut")

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from playwright.sync_api import expect
 from traitlets import TraitError
 
-from mhsa_lib import measure
+from mhsa_lib import masks, measure, trace
 from mhsa_lib.widgets import HeadExplorer, head_explorer
 from mhsa_lib.widgets.packed import packed, unpacked
 from tests.book.test_axe import AXE
+from tests.test_battery import STAGED
 from tests.widgets.conftest import milliseconds, node
 
 WORDS = ["[CLS]", "the", "cat", "saw", "it", "[SEP]"]
@@ -198,6 +199,17 @@ def test_what_does_not_exist_cannot_be_chosen(chosen, message):
     ((name, value),) = chosen.items()
     with pytest.raises(TraitError, match=message):
         setattr(figure, name, value)
+
+
+@pytest.mark.parametrize("variant", STAGED, ids=lambda variant: variant.name)
+def test_it_looks_into_every_variant(variant):
+    attention, x = variant.build().eval(), torch.randn(5, 12)
+    explorer = HeadExplorer.inside(attention, x, list("abcde"), masks.causal)
+    with torch.no_grad(), trace(attention) as wires:
+        attention(x, mask=masks.causal)
+    assert explorer.shape == (1, attention.n_heads, 5, 5)
+    found = unpacked(explorer.attention)[0].float()
+    torch.testing.assert_close(found, wires["weights"], atol=1e-5, rtol=0)
 
 
 def test_a_text_is_attended_again_and_a_bad_one_keeps_the_last():
