@@ -6,17 +6,16 @@ import { makeSheets } from "./sheets.js";
 
 const HINT = "Point at a number, or reach it with Tab and the arrow keys, to see where it comes from.";
 
-/** The pass as the page uses it: numbers, places in order, and the parents of a place. */
+/** The pass as the page uses it: numbers by wire, and the parents of every place by its key. */
 export function unpacked({ inputs, axes, numbers, parents, steps }) {
   const wires = Object.fromEntries(Object.entries(numbers).map(([name, rows]) => [name, infinite(rows)]));
   const places = Object.keys(axes).flatMap((name) => everyPlace(numbers[name]).map((at) => [name, ...at]));
-  const first = {};
-  places.forEach(([name], i) => { first[name] ??= i; });
-  const index = new Map(places.map((place, i) => [place.join(" "), i]));
-  const of = (place) => (parents[place[0]]?.[index.get(place.join(" ")) - first[place[0]]] ?? [])
-    .map((i) => places[i]);
-  const uses = (wire) => [...new Set(parents[wire].flat().map((i) => places[i][0]))];
-  return { inputs, axes, wires, steps, parents: of, uses };
+  const start = (wire) => places.findIndex(([name]) => name === wire);
+  const known = Object.entries(parents).flatMap(([wire, lists]) => lists.map((list, i) =>
+    [places[start(wire) + i].join(" "), list.map((j) => places[j])]));
+  const uses = Object.fromEntries(Object.entries(parents).map(([wire, lists]) =>
+    [wire, [...new Set(lists.flat().map((j) => places[j][0]))]]));
+  return { inputs, axes, wires, steps, uses, parents: Object.fromEntries(known) };
 }
 
 const infinite = (rows) => (Array.isArray(rows) ? rows.map(infinite) : rows ?? -Infinity);
@@ -28,7 +27,7 @@ const everyPlace = (rows) =>
 export function origin(place, { inputs, wires, parents }) {
   const value = `${placeName(place)} = ${numeral(numberAt(wires, place))}`;
   if (inputs.includes(place[0])) return `${value}, an input.`;
-  const near = parents(place);
+  const near = parents[place.join(" ")];
   if (near.length === 0) return `${value}, whatever the numbers before it are.`;
   if (near.length === 1) return `${value}, made of ${placeName(near[0])} = ${numeral(numberAt(wires, near[0]))} alone.`;
   const counts = new Map();
@@ -42,6 +41,7 @@ function render({ model, el: root }) {
   body.classList.add("mhsa-stepper");
   const pass = unpacked(model.get("recorded"));
   const { steps, wires, axes } = pass;
+  const parents = (place) => pass.parents[place.join(" ")] ?? [];
   const index = () => Math.min(model.get("step"), steps.length - 1);
   let pointed = null;
 
@@ -81,7 +81,7 @@ function render({ model, el: root }) {
   function arrange() {
     const [i, { makes, says: sentence }] = [index(), steps[index()]];
     const put = (name) => el("div", { class: "mhsa-sheets" }, sheets.of[name]);
-    const lists = makes.map(pass.uses);
+    const lists = makes.map((wire) => pass.uses[wire]);
     const shared = makes.length > 1 ? lists[0].filter((name) => lists.every((list) => list.includes(name))) : [];
     const lines = makes.map((wire, k) => el("div", { class: "mhsa-group" },
       lists[k].filter((name) => !shared.includes(name)).map(put), el("span", { class: "mhsa-sign" }, "→"), put(wire)));
@@ -103,7 +103,7 @@ function render({ model, el: root }) {
     const chosen = sheets.cells.get(model.get("selected").join(" "));
     const [made] = steps[index()].makes;
     const place = pointed ?? (chosen && body.contains(chosen.td) ? chosen.place : [made, ...axes[made].map(() => 0)]);
-    sheets.light(place, pass.parents(place), closure(place, pass.parents));
+    sheets.light(place, parents(place), closure(place, parents));
     said.say(origin(place, pass), 0);
   }
 

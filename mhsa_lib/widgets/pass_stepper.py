@@ -11,7 +11,7 @@ from mhsa_lib.recording import Recording, record
 from mhsa_lib.shapes import AXIS_COLOURS
 from mhsa_lib.widgets.figure import Figure
 
-TOKENS, NUMBERS = 6, 1500
+TOKENS, NUMBERS = 6, 2500
 """What can be looked through: tokens of the sequence, and numbers in all wires and inputs."""
 
 
@@ -31,7 +31,7 @@ class PassStepper(Figure):
 
     Raises
     ------
-    ValueError : for a batch, more tokens, or more than 1,500 numbers in all
+    ValueError : for a batch, more tokens, or more than 2,500 numbers in all
 
     Examples
     --------
