@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mhsa_lib import checks, costs
+from mhsa_lib import checks, costs, variant_costs
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,28 @@ class Latent:
 
     name: str
     layers: int
-    d_latent: int
-    d_rope: int
-    source: str
+    d_model: int
+    n_heads: int
+    d_latent: int = 512
+    d_rope: int = 64
+    d_head: int = 128
+    d_q_latent: int | None = 1536
+    source: str = "DeepSeek, published configuration"
+
+    @property
+    def cached(self) -> int:
+        """Numbers that a token leaves in the cache of one layer."""
+        return self.d_latent + self.d_rope
+
+    def parameters(self) -> dict[str, int]:
+        """Learned numbers of one layer's attention, the gains of its norms included.
+
+        >>> sum(DEEPSEEK_V3.parameters().values()) - DEEPSEEK_V3.parameters()["norms"]
+        187105280
+        """
+        sizes = self.d_model, self.n_heads, self.d_latent, self.d_rope
+        shared: dict[str, Any] = {"d_head": self.d_head, "d_q_latent": self.d_q_latent}
+        return variant_costs.latent(*sizes, n=1, **shared).parameters
 
     def cache_bytes(self, n_tokens: int, *, batch: int = 1, itemsize: int = 2) -> int:
         """Bytes of all layers' latents and rotated keys.
@@ -63,9 +82,17 @@ class Latent:
         >>> DEEPSEEK_V3.cache_bytes(1)
         70272
         """
-        width = self.d_latent + self.d_rope
         checks.positive(n_tokens=n_tokens, batch=batch, itemsize=itemsize)
-        return self.layers * batch * n_tokens * width * itemsize
+        return self.layers * batch * n_tokens * self.cached * itemsize
+
+    def with_kv_heads(self, n_kv_heads: int) -> Configuration:
+        """What it would be if heads, or groups of them, had keys and values ``d_head`` wide.
+
+        >>> DEEPSEEK_V3.with_kv_heads(128).cache_bytes(1) / DEEPSEEK_V3.cache_bytes(1)
+        56.888888888888886
+        """
+        sizes = self.layers, self.d_model, self.n_heads, n_kv_heads, self.d_head
+        return Configuration(self.name, *sizes, source=self.source)
 
 
 @dataclass(frozen=True)
@@ -124,8 +151,17 @@ CONFIGURATIONS = (
 )
 """Models whose heads keep keys and values, one per group of heads."""
 
-DEEPSEEK_V3 = Latent("DeepSeek-V3", 61, 512, 64, "DeepSeek, published configuration")
-"""Keeps a latent for each token where the others keep keys and values."""
+DEEPSEEK_V2_LITE = Latent("DeepSeek-V2-Lite", 27, 2048, 16, d_q_latent=None)
+"""Its queries come from the token, without a latent of their own."""
+
+DEEPSEEK_V2 = Latent("DeepSeek-V2", 60, 5120, 128)
+"""The first to keep a latent for each token where the others keep keys and values."""
+
+DEEPSEEK_V3 = Latent("DeepSeek-V3", 61, 7168, 128)
+"""The widths of its heads and latents are those of DeepSeek-V2."""
+
+LATENT = (DEEPSEEK_V2_LITE, DEEPSEEK_V2, DEEPSEEK_V3)
+"""Models that keep latents."""
 
 
 def _half(peak: float, float32: float) -> dict[str, float]:

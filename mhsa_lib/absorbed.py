@@ -1,0 +1,141 @@
+"""Latent attention with W_UK and W_UV absorbed: the latents themselves are keys and values.
+
+qᵀ(W_UK c) = (W_UKᵀ q)ᵀ c: a query is mapped into the space of the latents instead of every
+latent into that of the keys. Σ a (W_UV c) = W_UV (Σ a c): the latents are averaged and W_UV
+follows. So nothing is made again from the cached latents, and all heads share one key of
+d_latent + d_rope columns and one value, the first d_latent of them: multi-query attention.
+It pays when few queries meet many keys, in decoding. With as many queries as keys, as in
+training, scores over wide latents cost more than keys made once.
+
+Source: DeepSeek-AI, "DeepSeek-V2", section 2.1.2, arXiv 2405.04434.
+"""
+
+from copy import deepcopy
+from typing import Any
+
+import torch
+from einops import rearrange
+from torch import nn
+
+from mhsa_lib import functional as F
+from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.shapes import (
+    AbsorbedKeys,
+    AbsorbedOutputs,
+    AbsorbedQueries,
+    AbsorbedValues,
+    HeadOutputs,
+    HeadRows,
+    LatentQueryRows,
+    Latents,
+    RotaryKeys,
+)
+from mhsa_lib.stages import Attend, Concat, Stage, Wire
+from mhsa_lib.variants.latent import LatentAttend, LatentAttention, LatentSplit
+
+
+class AbsorbedSplit(LatentSplit):
+    """Queries go through W_UK into the space of the latents, which are the keys."""
+
+    wires = ("q_absorbed", "k_shared", "v_shared")
+
+    def __init__(self, split: LatentSplit) -> None:
+        nn.Module.__init__(self)
+        self.n_heads, self.rotary, self.widths = split.n_heads, split.rotary, split.widths
+        self.W_UK = split.W_UK
+
+    def forward(
+        self, q: LatentQueryRows, latent: Latents, k_rope: RotaryKeys, positions: Any = None
+    ) -> tuple[AbsorbedQueries, AbsorbedKeys, AbsorbedValues]:
+        nope, rope = self.queries(q, latent, positions)
+        W_UK = rearrange(
+            self.W_UK.weight, "(head d) latent -> head d latent", head=self.n_heads
+        )
+        q = torch.cat([nope @ W_UK, rope], dim=-1)
+        k = torch.cat([latent, k_rope], dim=-1)[..., None, :, :]
+        return q, k, k[..., : latent.shape[-1]]
+
+
+class AbsorbedAttend(Attend):
+    """Every head reads the same keys and the same values, and answers in latent space."""
+
+    wires = ("z_latent",)
+
+    def forward(
+        self, q: AbsorbedQueries, k: AbsorbedKeys, v: AbsorbedValues, mask: Any = None
+    ) -> AbsorbedOutputs:
+        heads = q.shape[:-2]
+        weights = self.look(q, k.expand(*heads, *k.shape[-2:]), mask)
+        return F.mix(self.dropout(weights), v.expand(*heads, *v.shape[-2:]))
+
+
+class AbsorbedConcat(Stage):
+    """Out of latent space through W_UV, head by head, and side by side."""
+
+    wires = ("concat",)
+
+    def __init__(self, n_heads: int, W_UV: nn.Linear) -> None:
+        super().__init__()
+        self.n_heads, self.W_UV = n_heads, W_UV
+        self.z = Wire("z", HeadOutputs)
+
+    def forward(self, z: AbsorbedOutputs) -> HeadRows:
+        W_UV = rearrange(
+            self.W_UV.weight, "(head d) latent -> head latent d", head=self.n_heads
+        )
+        return F.concat_heads(self.z(z @ W_UV))
+
+
+class AbsorbedLatentAttention(MultiHeadAttention):
+    """The function of a ``LatentAttention`` with its own parameters, in the order for decoding.
+
+    Parameters
+    ----------
+    attention : the ``LatentAttention`` to absorb. Both hold the same parameters: train one,
+        and both change
+
+    Raises
+    ------
+    TypeError : for anything but a ``LatentAttention``
+    ValueError : for one with a stage that is not its own
+
+    Examples
+    --------
+    >>> from mhsa_lib.variants.latent import LatentAttention
+    >>> mla, x = LatentAttention(12, 3, d_latent=4, d_rope=2), torch.randn(2, 5, 12)
+    >>> torch.allclose(AbsorbedLatentAttention(mla)(x), mla(x), atol=1e-6)
+    True
+    """
+
+    def __init__(self, attention: Any) -> None:
+        _check(attention)
+        own = deepcopy(attention, {id(shared): shared for shared in attention.parameters()})
+        super().__init__(
+            own.d_model,
+            own.n_heads,
+            d_head=own.d_head,
+            project=own.project,
+            split=AbsorbedSplit(own.split),
+            attend=AbsorbedAttend(own.attend.scale, own.attend.dropout.p),
+            concat=AbsorbedConcat(own.n_heads, own.split.W_UV),
+            W_O=own.W_O,
+        )
+        self.train(attention.training)
+
+
+def _check(attention: Any) -> None:
+    if not isinstance(attention, LatentAttention):
+        raise TypeError(
+            f"AbsorbedLatentAttention takes a LatentAttention, not a "
+            f"{type(attention).__name__}; other attention has no latent to absorb into."
+        )
+    for name, kind in _STANDARD.items():
+        stage = getattr(attention, name)
+        if type(stage) is not kind:
+            raise ValueError(
+                f"{name}={type(stage).__name__} has no absorbed form; only {kind.__name__} "
+                f"has: keep that stage."
+            )
+
+
+_STANDARD = {"split": LatentSplit, "attend": LatentAttend, "concat": Concat}

@@ -1,0 +1,224 @@
+"""Multi-head latent attention (MLA): keys and values of all heads are made from one latent.
+
+Changes: project maps a token to a latent of ``d_latent`` columns and to one key of ``d_rope``
+    columns that knows the position, both for all heads; split makes keys and values from the
+    latent, and lays the rotated key behind the key of every head. Queries may come from a
+    latent of their own.
+Saves/Costs: the cache holds d_latent + d_rope numbers per token instead of
+    2 · n_heads · d_head. Keys and values are made again from every cached latent, unless
+    W_UK and W_UV are absorbed: ``mhsa_lib.absorbed``. Keys and values have rank d_latent.
+Is MHA when: d_rope = 0, the norm is the identity, d_latent = d_model and W_DKV = I; then W_UK
+    and W_UV are W_K and W_V. (A bias of V is b_V · W_V⁻¹ in W_DKV, one of K does nothing.)
+Source: DeepSeek-AI, "DeepSeek-V2", section 2.1, arXiv 2405.04434. The further scale factors
+    that it trains with, after the norms, are not in the released code, and not here.
+"""
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mhsa_lib import checks
+from mhsa_lib import functional as F
+from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.rope import Rotary, place
+from mhsa_lib.shapes import (
+    HeadOutputs,
+    LatentKeys,
+    LatentQueries,
+    LatentQueryRows,
+    Latents,
+    QueryLatents,
+    RotaryKeys,
+    Values,
+)
+from mhsa_lib.stages import Attend, Stage, Wire
+
+RMS_NORM = partial(nn.RMSNorm, eps=1e-6)
+"""What the papers do to a latent before anything is made from it."""
+
+
+class NoRotary(nn.Module):
+    """In place of ``Rotary`` when there is no column to turn."""
+
+    d_rotary = 0
+
+    def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
+        return rows
+
+
+class LatentQuery(nn.Module):
+    """In place of W_Q: down to a latent, norm, up to the queries of all heads."""
+
+    def __init__(
+        self, d_model: int, d_q_latent: int, d_keys: int, norm: Any, *, bias: bool = False
+    ) -> None:
+        super().__init__()
+        checks.no_wider_than_the_model(d_q_latent=d_q_latent, d_model=d_model)
+        self.in_features = d_model
+        self.W_DQ = nn.Linear(d_model, d_q_latent, bias=bias)
+        self.norm = norm(d_q_latent)
+        self.q_latent = Wire("q_latent", QueryLatents)
+        self.W_UQ = nn.Linear(d_q_latent, d_keys, bias=False)
+
+    def forward(self, x: Tensor) -> LatentQueryRows:
+        return self.W_UQ(self.q_latent(self.norm(self.W_DQ(x))))
+
+
+class LatentProject(Stage):
+    """Queries of all heads, and for each token of the context a latent and one rotated key.
+
+    ``W_Q`` makes the queries: an ``nn.Linear``, or a ``LatentQuery``. ``norm`` builds what is
+    done to a latent of a given width. ``latent`` after the norm and ``k_rope`` after its turn
+    are all that later tokens need of this one.
+    """
+
+    wires = ("q", "latent", "k_rope")
+    cached = ("latent", "k_rope")
+
+    def __init__(
+        self, W_Q: Any, d_latent: int, rotary: Any, norm: Any, *, bias: bool = False
+    ) -> None:
+        super().__init__()
+        checks.no_wider_than_the_model(d_latent=d_latent, d_model=W_Q.in_features)
+        self.W_Q, self.rotary = W_Q, rotary
+        self.widths = [d_latent, rotary.d_rotary]
+        self.W_DKV = nn.Linear(W_Q.in_features, sum(self.widths), bias=bias)
+        self.norm = norm(d_latent)
+
+    def forward(
+        self, x: Tensor, context: Tensor, positions: Tensor | None = None
+    ) -> tuple[LatentQueryRows, Latents, RotaryKeys]:
+        checks.tokens("x", x, self.W_Q.in_features)
+        checks.tokens("context", context, self.W_DKV.in_features)
+        checks.same_batch(x, context)
+        _, key = place(positions, x.shape[-2], context.shape[-2], context)
+        q = self.W_Q(x)
+        latent, k_rope = self.W_DKV(context).split(self.widths, dim=-1)
+        return q, self.norm(latent), self.rotary(k_rope, key)
+
+
+class LatentSplit(Stage):
+    """Keys and values of every head from the latents; the last columns know the position."""
+
+    wires = ("q_heads", "k_heads", "v_heads")
+
+    def __init__(
+        self, n_heads: int, d_latent: int, rotary: Any, *, d_head: int, d_nope: int
+    ) -> None:
+        super().__init__()
+        checks.positive(n_heads=n_heads, d_latent=d_latent, d_head=d_head, d_nope=d_nope)
+        self.n_heads, self.rotary = n_heads, rotary
+        self.widths = [d_nope, rotary.d_rotary]
+        self.W_UK = nn.Linear(d_latent, n_heads * d_nope, bias=False)
+        self.W_UV = nn.Linear(d_latent, n_heads * d_head, bias=False)
+
+    def extra_repr(self) -> str:
+        return f"n_heads={self.n_heads}"
+
+    def forward(
+        self, q: LatentQueryRows, latent: Latents, k_rope: RotaryKeys, positions: Any = None
+    ) -> tuple[LatentQueries, LatentKeys, Values]:
+        q = torch.cat(self.queries(q, latent, positions), dim=-1)
+        k = F.split_heads(self.W_UK(latent), self.n_heads)
+        k_rope = k_rope[..., None, :, :].expand(*k.shape[:-1], self.rotary.d_rotary)
+        k = torch.cat([k, k_rope], dim=-1)
+        return q, k, F.split_heads(self.W_UV(latent), self.n_heads)
+
+    def queries(
+        self, q: Tensor, latent: Tensor, positions: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """The heads of q, without position (d_nope) and turned by it (d_rope)."""
+        query, _ = place(positions, q.shape[-2], latent.shape[-2], latent)
+        nope, rope = F.split_heads(q, self.n_heads).split(self.widths, dim=-1)
+        return nope, self.rotary(rope, query[..., None, :])
+
+
+class LatentAttend(Attend):
+    """Attend as always; keys are ``d_rope`` columns wider than values."""
+
+    def forward(
+        self, q: LatentQueries, k: LatentKeys, v: Values, mask: Any = None
+    ) -> HeadOutputs:
+        weights = self.look(q, k, mask)
+        return F.mix(self.dropout(weights), v)
+
+
+class LatentAttention(MultiHeadAttention):
+    """Multi-head attention that keeps one latent per token instead of keys and values.
+
+    Parameters
+    ----------
+    d_model : width of a token, in columns
+    n_heads : number of heads
+    d_latent : width of the latent that keys and values are made from, at most d_model
+    d_rope : further columns of queries and keys that know the position; even, 0 for none
+    d_q_latent : width of a latent that queries are made from; without, W_Q makes them
+    d_head : width of a head's values; d_model / n_heads when not given
+    d_nope : columns of queries and keys that know no position; d_head when not given
+    bias : whether W_Q or W_DQ, W_DKV and W_O add a bias. The others have no use for one: that
+        of keys does nothing, that of values is in W_DKV
+    dropout : probability of dropping an attention weight in training
+    rotary : builds what turns ``d_rope`` columns
+    norm : builds what is done to a latent of a given width
+    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O`` in place of the own ones
+
+    Raises
+    ------
+    ValueError : for a latent wider than the model, or an odd ``d_rope``
+
+    Examples
+    --------
+    >>> mla = LatentAttention(d_model=12, n_heads=3, d_latent=4, d_rope=2)
+    >>> mla(torch.randn(2, 5, 12)).shape, mla.project.W_DKV.weight.shape
+    (torch.Size([2, 5, 12]), torch.Size([6, 12]))
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        d_latent: int,
+        d_rope: int,
+        *,
+        d_q_latent: int | None = None,
+        d_head: int | None = None,
+        d_nope: int | None = None,
+        bias: bool = False,
+        dropout: float = 0.0,
+        rotary: Any = Rotary,
+        norm: Any = RMS_NORM,
+        **stages: Any,
+    ) -> None:
+        d_head = checks.head_width(d_model, n_heads, d_head)
+        d_nope = d_head if d_nope is None else d_nope
+        checks.positive(d_nope=d_nope)
+        checks.pairs(d_rope=d_rope)
+        rotary = rotary(d_rope) if d_rope else NoRotary()
+        d_key = d_nope + d_rope
+        W_Q = (
+            nn.Linear(d_model, n_heads * d_key, bias=bias)
+            if d_q_latent is None
+            else LatentQuery(d_model, d_q_latent, n_heads * d_key, norm, bias=bias)
+        )
+        own = {
+            "project": LatentProject(W_Q, d_latent, rotary, norm, bias=bias),
+            "split": LatentSplit(n_heads, d_latent, rotary, d_head=d_head, d_nope=d_nope),
+            "attend": LatentAttend(scale=d_key**-0.5, dropout=dropout),
+        }
+        super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))
+
+    def reset_parameters(self, std: float = 0.006) -> None:
+        """Draw all matrices again, normal with ``std``; biases 0, gains 1.
+
+        The papers train with 0.006, the published configurations name 0.02, both for thousands
+        of columns. ``nn.Linear`` starts with 0.58/√width, which is 0.0068 at 7168.
+        """
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, std=std)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.RMSNorm):
+                module.reset_parameters()
