@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.trace import Wires, trace
 
 SENTENCE = ("The", "cat", "sat", "on", "the", "mat")
 
@@ -31,6 +32,18 @@ def attention(d_model: int = 12, n_heads: int = 3, *, bias: bool = False) -> Mul
         for seed, parameter in enumerate(mha.parameters(), start=1):
             parameter.copy_(_rounded(*parameter.shape, seed=seed) / 2)
     return mha.eval()
+
+
+def running() -> Wires:
+    """All wires of the running attention on the running sentence.
+
+    >>> running()["weights"].shape
+    torch.Size([3, 6, 6])
+    """
+    mha = attention()
+    with torch.no_grad(), trace(mha) as wires:
+        mha(sentence())
+    return wires
 
 
 def worked() -> tuple[Tensor, MultiHeadAttention]:

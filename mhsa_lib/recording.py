@@ -178,7 +178,7 @@ def _says(attention: nn.Module, path: str, stage: Stage) -> str:
 
 def _nudge(attention: nn.Module) -> None:
     for parameter in attention.parameters():
-        parameter += TINY * _noise(parameter.shape)
+        parameter.add_(TINY * _noise(parameter.shape))
 
 
 def _noise(shape: Any) -> Tensor:

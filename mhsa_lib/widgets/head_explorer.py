@@ -77,7 +77,7 @@ class HeadExplorer(Figure):
         **chosen: Any,
     ) -> None:
         self._model = model
-        weights = running() if weights is None else weights
+        weights = examples.running()["weights"] if weights is None else weights
         super().__init__(attention=packed(weights, tokens, key_tokens), **chosen)
 
     @classmethod
@@ -194,11 +194,3 @@ def still_only(explorer: HeadExplorer, size: int) -> str:
         f'tokens.</p><img alt="{escape(explorer.alt)}" src="{png(explorer.still)}" '
         f'style="max-width:100%">'
     )
-
-
-def running() -> Tensor:
-    """Weights of the running attention on the running sentence, (1, head, query, key)."""
-    attention = examples.attention()
-    with torch.no_grad(), trace(attention) as wires:
-        attention(examples.sentence())
-    return wires["weights"][None]

@@ -9,7 +9,6 @@ from traitlets import Enum, Int, List, TraitError, Unicode, validate
 
 from mhsa_lib import checks, empty_row, examples, masks, plots
 from mhsa_lib import functional as F
-from mhsa_lib.trace import trace
 from mhsa_lib.widgets.figure import Figure
 
 LONGEST = 10
@@ -64,7 +63,7 @@ class MaskLab(Figure):
         mask: Any = None,
         **state: Any,
     ) -> None:
-        scores = _running_scores() if scores is None else scores
+        scores = examples.running()["scores"] if scores is None else scores
         _checked(scores, tokens)
         size = len(tokens)
         super().__init__(
@@ -129,13 +128,6 @@ class MaskLab(Figure):
 
     def still(self) -> None:
         plots.heat_map(self.weights, self.tokens)
-
-
-def _running_scores() -> Tensor:
-    mha = examples.attention()
-    with torch.no_grad(), trace(mha) as wires:
-        mha(examples.sentence())
-    return wires["scores"]
 
 
 def _checked(scores: Tensor, tokens: Sequence[str]) -> None:
