@@ -25,7 +25,7 @@ from mhsa_lib.trace import the_attention
 class Cache(dict[str, Tensor]):
     """The cached wires by name, each with all tokens so far along its axis ``key``.
 
-    ``places`` knows the position of every slot. ``window`` is the number of tokens after which
+    ``places`` knows the position of every token. ``window`` is the number of tokens after which
     one is forgotten, None for never.
     """
 
@@ -46,7 +46,7 @@ class Cache(dict[str, Tensor]):
         return sum(wire.numel() * wire.element_size() for wire in self.values())
 
     def announce(self, positions: Any) -> None:
-        """Positions (*batch, token) of the next call's tokens, -1 for padding.
+        """Positions ``(*batch, token)`` of the next call's tokens, -1 for padding.
 
         ``places.left_padded`` and ``places.right_padded`` make them from lengths. Without an
         announcement every sequence goes on where it ended. Raises ``ValueError`` in that call
@@ -71,7 +71,11 @@ def remember(
     """Keep the cached wires of the attention in ``model`` while the block runs.
 
     Every call continues the sequences of the calls before it. Give each the mask that one pass
-    would get: a predicate is asked about positions, a boolean tensor is about the slots.
+    would get: a predicate is asked about positions, a boolean tensor is about the tokens kept.
+    A call that fails leaves the cache as it was. Gradients flow back into earlier calls.
+
+    A ``trace``, inside or outside, sees the wires with all tokens, as the attention uses them.
+    An ``edit`` inside changes what is remembered; one outside acts on all tokens, every time.
 
     Parameters
     ----------
@@ -82,8 +86,8 @@ def remember(
     Raises
     ------
     ValueError : in the call, for a context (only self-attention grows), another batch, device
-        or dtype than before, no room, or positions that do not continue; the cache stays as
-        it was
+        or dtype than before, no room, or positions that do not continue; at once, for a model
+        that remembers already
 
     Examples
     --------
@@ -98,13 +102,19 @@ def remember(
     Cache(6 tokens, 1,152 bytes: k_heads (2, 3, 6, 4), v_heads (2, 3, 6, 4))
     """
     attention: Any = the_attention(model)
+    if any(isinstance(getattr(h, "__self__", None), _Call) for h in _hooks(attention)):
+        raise ValueError(
+            f"{type(attention).__name__} remembers already; use the cache of the with block "
+            f"around this one."
+        )
     call = _Call(attention, Cache(length=length, window=window))
     with ExitStack() as stack:
-        pre = {"with_kwargs": True}
+        pre: dict[str, Any] = {"with_kwargs": True, "prepend": True}
         stack.callback(attention.register_forward_pre_hook(call.begin, **pre).remove)
         for stage in _stages(attention):
             if stage.cached:
-                stack.callback(stage.register_forward_hook(call.extend).remove)
+                hook = stage.register_forward_hook(call.extend, prepend=True)
+                stack.callback(hook.remove)
             if "positions" in signature(stage.forward).parameters:
                 stack.callback(stage.register_forward_pre_hook(call.place, **pre).remove)
         stack.callback(attention.attend.register_forward_pre_hook(call.mask, **pre).remove)
@@ -156,23 +166,20 @@ class _Call:
 
     def mask(self, module: nn.Module, args: Any, kwargs: Any) -> tuple[Any, Any]:
         bound = signature(module.forward).bind(*args, **kwargs)
-        bound.arguments["mask"] = self.cache.places.may_look(
-            bound.arguments.get("mask"), self.positions, self.attention.n_heads
-        )
+        given = bound.arguments.get("mask")
+        bound.arguments["mask"] = self.cache.places.may_look(given, self.attention.n_heads)
         return bound.args, bound.kwargs
 
     def end(self, module: nn.Module, args: Any, output: Any) -> None:
-        places, window = self.cache.places, self.cache.window
         self.cache.update(self.longer)
-        places.take(self.positions)
-        if window is not None and places.table is not None:
-            last = places.table.amax(dim=-1, keepdim=True)
-            reach = (places.table > last + 1 - window) & (places.table >= 0)
-            slots = reach.reshape(-1, places.n_slots).any(dim=0).nonzero().flatten()
-            places.keep(slots)
+        self.cache.places.take()
+        if self.cache.window is not None:
+            slots = self.cache.places.window(self.cache.window)
+            self.cache.places.keep(slots)
             aliases = _aliases(self.attention)
             for wire, value in self.cache.items():
-                self.cache[wire] = value.index_select(_key_axis(aliases[wire]), slots)
+                kept = slots.to(value.device)
+                self.cache[wire] = value.index_select(_key_axis(aliases[wire]), kept)
 
 
 def _key_axis(alias: Any) -> int:
@@ -186,3 +193,7 @@ def _aliases(attention: nn.Module) -> dict[str, Any]:
 
 def _stages(attention: nn.Module) -> list[Stage]:
     return [module for module in attention.modules() if isinstance(module, Stage)]
+
+
+def _hooks(attention: nn.Module) -> list[Any]:
+    return list(attention._forward_pre_hooks.values())

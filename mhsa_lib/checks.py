@@ -79,6 +79,59 @@ def divides(**sizes: int) -> int:
     return size // count
 
 
+def pairs(**widths: int) -> None:
+    """Columns that turn in pairs: an even number of them, or none.
+
+    >>> pairs(d_rope=3)
+    Traceback (most recent call last):
+    ...
+    ValueError: d_rope=3 is odd; columns turn in pairs, try d_rope=4, or 0 for none.
+    """
+    for name, width in widths.items():
+        if width != 0:
+            positive(**{name: width})
+        if width % 2:
+            raise ValueError(
+                f"{name}={width} is odd; columns turn in pairs, try {name}={width + 1}, "
+                f"or 0 for none."
+            )
+
+
+def no_wider_than_the_model(d_model: int, **latents: int) -> None:
+    """A latent compresses a token: it has no more columns.
+
+    >>> no_wider_than_the_model(d_model=12, d_latent=16)
+    Traceback (most recent call last):
+    ...
+    ValueError: d_latent=16 is wider than d_model=12; a latent has at most 12 columns.
+    """
+    positive(d_model=d_model, **latents)
+    for name, width in latents.items():
+        if width > d_model:
+            raise ValueError(
+                f"{name}={width} is wider than d_model={d_model}; "
+                f"a latent has at most {d_model} columns."
+            )
+
+
+def shaped(name: str, given: Any, **sizes: int) -> None:
+    """A tensor with exactly these axes.
+
+    >>> shaped("mixing", torch.zeros(3, 5), n_heads=3, d_shared=6)
+    Traceback (most recent call last):
+    ...
+    ValueError: mixing has shape (3, 5), but n_heads=3 and d_shared=6; pass a tensor (3, 6).
+    """
+    wanted = tuple(sizes.values())
+    if not isinstance(given, Tensor):
+        raise TypeError(f"{name} is a {type(given).__name__}; pass a tensor {wanted}.")
+    if given.shape != wanted:
+        axes = " and ".join(f"{axis}={size}" for axis, size in sizes.items())
+        raise ValueError(
+            f"{name} has shape {tuple(given.shape)}, but {axes}; pass a tensor {wanted}."
+        )
+
+
 def tokens(name: str, x: Any, d_model: int) -> None:
     """Rows of floating-point numbers, each ``d_model`` wide.
 

@@ -10,6 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.convert_latent import from_deepseek as from_deepseek
+from mhsa_lib.convert_latent import mha_to_latent as mha_to_latent
+from mhsa_lib.convert_llama import from_llama as from_llama
 
 
 def from_torch(source: nn.MultiheadAttention) -> MultiHeadAttention:

@@ -124,22 +124,36 @@ class FusedMultiHeadAttention(nn.Module):
     ) -> Tokens:
         """As ``MultiHeadAttention.forward``; with a ``cache``, x continues its sequences.
 
-        ``masks.causal`` over equal lengths reaches the kernel without a (query × key) tensor.
+        ``masks.causal`` over equal lengths, or for one query, reaches the kernel without a
+        (query × key) tensor. A pass with a cache has no gradients. It raises ``ValueError`` for
+        a context, another batch, dtype or device, no room, or positions that do not continue.
         """
+        if cache is None:
+            return self._pass(x, context, mask)
+        if context is not None and context is not x:
+            raise ValueError(
+                "a cache grows with x, but a context was given; keys of a fixed context do not "
+                "change: compute them once, without a cache."
+            )
+        with torch.no_grad():
+            return self._continued(x, mask, cache)
+
+    def _pass(self, x: Tensor, context: Tensor | None, mask: Any) -> Tokens:
+        z = self._attend(*self._heads(x, context), mask)
+        return self.W_O(concat_heads(z))
+
+    def _continued(self, x: Tensor, mask: Any, cache: KeyValueCache) -> Tokens:
+        checks.tokens("x", x, self.d_model)
+        cache.places.next(x.shape[:-2], x.shape[-2], x.device)
+        q, k, v = self._heads(x, None)
+        z = self._attend(q, *cache.write(k, v), cache.places.may_look(mask, self.n_heads))
+        cache.places.take()
+        return self.W_O(concat_heads(z))
+
+    def _heads(self, x: Tensor, context: Tensor | None) -> tuple[Queries, Keys, Values]:
         q, k, v = self._project(x, context)
         q = split_heads(q, self.n_heads)
-        k, v = split_heads(k, self.n_kv_heads), split_heads(v, self.n_kv_heads)
-        if cache is None:
-            return self.W_O(concat_heads(self._attend(q, k, v, mask)))
-        if context is not None:
-            raise ValueError(
-                "a cache grows with x; compute keys of a fixed context without it."
-            )
-        positions = cache.places.next(x.shape[:-2], x.shape[-2], x.device)
-        mask = cache.may_look(mask, positions, self.n_heads)
-        z = self._attend(q, *cache.write(k, v), mask)
-        cache.places.take(positions)
-        return self.W_O(concat_heads(z))
+        return q, split_heads(k, self.n_kv_heads), split_heads(v, self.n_kv_heads)
 
     def _project(self, x: Tensor, context: Tensor | None) -> tuple[Tensor, ...]:
         checks.tokens("x", x, self.d_model)

@@ -12,19 +12,26 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import checks, masks
-from mhsa_lib.shapes import Mask
 
 
 class Places:
-    """Positions (*batch, slot) of all tokens kept so far, and what comes next.
+    """Positions of all tokens kept so far, and of the call that runs.
 
-    ``length`` is the number of slots there may be; None for no limit. ``uniform`` says that no
-    positions were ever announced: slots are positions, the same in every sequence.
+    A call is begun by ``next`` and counts once it is taken; one that fails leaves no trace. The
+    tables stay on the CPU, so that asking them never waits for another device.
 
+    Parameters
+    ----------
+    length : the number of slots there may be; None for no limit
+
+    Examples
+    --------
     >>> places = Places(length=4)
-    >>> places.take(places.next((1,), 3, torch.device("cpu")))
-    >>> places.table.tolist(), places.n_slots
-    ([[0, 1, 2]], 3)
+    >>> places.next((1,), 3, torch.device("cpu"))
+    tensor([[0, 1, 2]])
+    >>> places.take()
+    >>> places.n_slots, places.lengths.tolist()
+    (3, [3])
     >>> places.next((1,), 2, torch.device("cpu"))
     Traceback (most recent call last):
     ...
@@ -34,38 +41,46 @@ class Places:
     def __init__(self, length: int | None = None) -> None:
         if length is not None:
             checks.positive(length=length)
-        self.length, self.uniform = length, True
-        self.table: Tensor | None = None
+        self.length = length
+        self.forget()
+
+    def forget(self) -> None:
+        """Empty again: the next token stands at 0."""
+        self.table = torch.empty(0, dtype=torch.long)
+        self.lengths = torch.zeros((), dtype=torch.long)
+        self.uniform = True
+        self._device: torch.device | None = None
         self._announced: Tensor | None = None
-        self._seen: Tensor | None = None
+        self._call = self.table
 
     @property
     def n_slots(self) -> int:
         """Slots taken so far."""
-        return 0 if self.table is None else self.table.shape[-1]
+        return self.table.shape[-1]
 
     def announce(self, positions: Any) -> None:
         """The positions (*batch, token) of the next call's tokens; -1 marks padding."""
-        positions = torch.as_tensor(positions)
+        positions = torch.as_tensor(positions).cpu()
         if positions.is_floating_point() or positions.dtype is torch.bool or not positions.ndim:
             raise TypeError(f"positions are whole numbers (…, token), not {positions!r}.")
-        self._announced, self.uniform = positions, False
+        self._announced = positions.long()
 
     def next(self, batch: Sequence[int], n_tokens: int, device: torch.device) -> Tensor:
-        """Positions of ``n_tokens`` more tokens of every sequence, (*batch, token).
+        """Begin a call: the positions of its tokens, (*batch, token).
 
-        They go on where each sequence ended. Raises ``ValueError`` for announced positions that
-        do not, for another batch or device than before, and when there is no room.
+        They are those announced, else they go on where each sequence ended. Raises
+        ``ValueError`` for another batch or device than before, for no room, and for announced
+        positions that do not fit or do not continue; such an announcement is dropped.
         """
         batch = tuple(batch)
-        if self.table is not None and batch != tuple(self.table.shape[:-1]):
+        if self._device is not None and batch != tuple(self.lengths.shape):
             raise ValueError(
-                f"the cache holds sequences of batch {tuple(self.table.shape[:-1])}, but x has "
+                f"the cache holds sequences of batch {tuple(self.lengths.shape)}, but x has "
                 f"{batch}; go on with the same batch, or start another cache."
             )
-        if self.table is not None and device != self.table.device:
+        if self._device is not None and device != self._device:
             raise ValueError(
-                f"the cache is on {self.table.device}, but x is on {device}; move x, or start "
+                f"the cache is on {self._device}, but x is on {device}; move x, or start "
                 f"another cache there."
             )
         if self.length is not None and self.n_slots + n_tokens > self.length:
@@ -73,65 +88,78 @@ class Places:
                 f"the cache has {self.length} slots, {self.n_slots} are taken and {n_tokens} "
                 f"tokens come; give it a length of {self.n_slots + n_tokens} or more."
             )
-        seen = torch.zeros(batch, dtype=torch.long) if self._seen is None else self._seen.cpu()
+        start = self.lengths.expand(batch)
         if self._announced is None:
-            positions = seen[..., None] + torch.arange(n_tokens)
+            self._call = start[..., None] + torch.arange(n_tokens)
         else:
-            positions = self._announced.cpu().expand(*batch, n_tokens)
-            _continues(positions, seen)
-        return positions.to(device)
+            announced, self._announced = self._announced, None
+            self._call = _continuing(announced, start, n_tokens)
+            self._announced = announced
+        self._coming = device
+        return self._call.to(device)
 
-    def take(self, positions: Tensor) -> None:
-        """The tokens at these positions are in the cache now."""
-        old = [] if self.table is None else [self.table]
-        self.table = torch.cat([*old, positions], dim=-1)
-        ended = positions.amax(dim=-1) + 1
-        self._seen = ended if self._seen is None else torch.maximum(self._seen, ended)
-        self._announced = None
+    def may_look(self, mask: Any, n_heads: int) -> Any:
+        """The mask of the call that runs, over all slots, its own included.
+
+        As it was given while slots are positions. Otherwise a tensor: a predicate is asked
+        about positions, a boolean tensor is about slots, and padding is never looked at and
+        looks at nothing.
+        """
+        if self.uniform and self._announced is None:
+            return mask
+        query = self._call.to(self._coming)[..., None, :, None]
+        key = self._with(self._call).to(self._coming)[..., None, None, :]
+        shape = (*query.shape[:-3], n_heads, query.shape[-2], key.shape[-1])
+        allowed = (query >= 0) & (key >= 0)
+        if isinstance(mask, masks.Predicate):
+            return allowed & mask(query, key)
+        mask = masks.resolve(mask, shape, self._coming)
+        return allowed if mask is None else allowed & mask
+
+    def take(self) -> None:
+        """End the call: its tokens are in the cache now."""
+        self.uniform &= self._announced is None
+        self.table = self._with(self._call)
+        self.lengths = self.lengths + (self._call >= 0).sum(dim=-1)
+        self._device, self._announced = self._coming, None
+
+    def window(self, size: int) -> Tensor:
+        """The slots that a window of ``size`` tokens, the next one counted, still reaches."""
+        reached = self.table > self.lengths[..., None] - size
+        reached &= self.table >= 0
+        of_any = torch.atleast_2d(reached).flatten(end_dim=-2).any(dim=0)
+        return of_any.nonzero().flatten()
 
     def keep(self, slots: Tensor) -> None:
         """Only these slots stay."""
-        if self.table is not None:
-            self.table = self.table[..., slots]
+        if len(slots) < self.n_slots:
+            self.table, self.uniform = self.table[..., slots], False
 
-    def forget(self) -> None:
-        """Empty again: the next token stands at 0."""
-        self.table = self._announced = self._seen = None
-        self.uniform = True
+    def _with(self, positions: Tensor) -> Tensor:
+        return torch.cat([self.table.expand(*positions.shape[:-1], -1), positions], dim=-1)
 
-    def may_look(self, mask: Any, query: Tensor, n_heads: int) -> Mask | None:
-        """The mask of a call whose tokens stand at ``query``, over all slots, its own included.
 
-        A predicate is asked about positions; a boolean tensor is about slots. Padding is never
-        looked at and looks at nothing.
-        """
-        old = [] if self.table is None else [self.table]
-        query, key = (
-            query[..., None, :, None],
-            torch.cat([*old, query], dim=-1)[..., None, None, :],
+def _continuing(announced: Tensor, start: Tensor, n_tokens: int) -> Tensor:
+    """What was announced, for every sequence, if it counts on from where each one ended."""
+    shape = (*start.shape, n_tokens)
+    fits = announced.ndim <= len(shape) and announced.shape[-1] == n_tokens
+    batch = zip(reversed(announced.shape[:-1]), reversed(start.shape), strict=False)
+    if not fits or any(size not in (1, room) for size, room in batch):
+        raise ValueError(
+            f"positions {tuple(announced.shape)} were announced, but x has {shape} tokens; "
+            f"announce one position for every token."
         )
-        shape = (*query.shape[:-3], n_heads, query.shape[-2], key.shape[-1])
-        allowed = (query >= 0) & (key >= 0)
-        positions = isinstance(mask, masks.Predicate)
-        given = mask(query, key) if positions else masks.resolve(mask, shape, query.device)
-        if given is None:
-            return None if allowed.all() else allowed
-        return allowed & given
-
-
-def _continues(positions: Tensor, seen: Tensor) -> None:
-    """Every sequence's positions, padding left out, count on from where it ended."""
-    for row, start in zip(
-        positions.reshape(-1, positions.shape[-1]).tolist(),
-        seen.flatten().tolist(),
-        strict=True,
+    announced = announced.expand(shape)
+    for row, begin in zip(
+        announced.reshape(-1, n_tokens).tolist(), start.flatten().tolist(), strict=True
     ):
         real = [position for position in row if position != -1]
-        if real != list(range(start, start + len(real))):
+        if real != list(range(begin, begin + len(real))):
             raise ValueError(
-                f"positions {row} do not continue a sequence of {start} tokens; they go on "
-                f"with {start}, {start + 1}, …, and -1 marks padding."
+                f"positions {row} do not continue a sequence of {begin} tokens; they go on "
+                f"with {begin}, {begin + 1}, …, and -1 marks padding."
             )
+    return announced
 
 
 def right_padded(lengths: Sequence[int], n_tokens: int | None = None) -> Tensor:

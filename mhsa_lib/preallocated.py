@@ -6,18 +6,17 @@ Source: Shazeer, "Fast Transformer Decoding", arXiv 1911.02150.
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from mhsa_lib import checks
 from mhsa_lib.places import Places
-from mhsa_lib.shapes import Keys, Values
+from mhsa_lib.shapes import Keys, NewKeys, NewValues, Values
 
 
 class KeyValueCache:
     """Room for ``length`` tokens of ``batch`` sequences; new ones are written behind the old.
 
-    Made by ``FusedMultiHeadAttention.cache`` and handed to its ``forward``. For inference:
-    what is written in place carries no gradient.
+    Made by ``FusedMultiHeadAttention.cache`` and handed to its ``forward``. For inference: a
+    pass with it has no gradients, because memory that is written to again keeps none.
 
     >>> cache = KeyValueCache(batch=2, n_kv_heads=3, length=8, d_head=4)
     >>> cache.bytes, cache.n_tokens
@@ -50,21 +49,21 @@ class KeyValueCache:
         return sum(t.numel() * t.element_size() for t in (self.k, self.v))
 
     def announce(self, positions: Any) -> None:
-        """Positions (batch, token) of the next call's tokens, -1 for padding."""
+        """Positions (batch, token) of the next call's tokens, -1 for padding.
+
+        As ``cache.Cache.announce``.
+        """
         self.places.announce(positions)
 
     def forget(self) -> None:
         """Empty the cache; its memory stays."""
         self.places.forget()
 
-    def may_look(self, mask: Any, positions: Tensor, n_heads: int) -> Any:
-        """The mask as given where slots are positions, else as a tensor over all slots."""
-        return mask if self.places.uniform else self.places.may_look(mask, positions, n_heads)
-
-    def write(self, k: Keys, v: Values) -> tuple[Keys, Values]:
+    def write(self, k: NewKeys, v: NewValues) -> tuple[Keys, Values]:
         """Write behind the tokens so far; views of all keys and all values.
 
-        Raises ``ValueError`` for another batch, another dtype or device, or for no room.
+        What is written counts once ``places.take`` says so. Raises ``ValueError`` for another
+        batch, dtype or device.
         """
         for name, new, kept in (("k", k, self.k), ("v", v, self.v)):
             if new.shape[:-2] != kept.shape[:-2]:
@@ -78,7 +77,6 @@ class KeyValueCache:
                     f"{kept.device}; make the cache after moving the attention."
                 )
         start, end = self.n_tokens, self.n_tokens + k.shape[-2]
-        with torch.no_grad():
-            self.k[..., start:end, :].copy_(k)
-            self.v[..., start:end, :].copy_(v)
+        self.k[..., start:end, :] = k
+        self.v[..., start:end, :] = v
         return self.k[..., :end, :], self.v[..., :end, :]

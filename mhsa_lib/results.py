@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -41,8 +42,8 @@ class Results:
         return mean(self.values[model])
 
     def spread(self, model: str) -> float:
-        """Standard deviation over the seeds."""
-        return stdev(self.values[model])
+        """Standard deviation over the seeds; not a number for one alone."""
+        return stdev(self.values[model]) if len(self.values[model]) > 1 else nan
 
     def __repr__(self) -> str:
         widest = max(map(len, self.values))
@@ -56,7 +57,13 @@ class Results:
 
 
 def kept(name: str, folder: Path = FOLDER) -> Results:
-    """The stored results of an experiment; ``ValueError`` names those there are."""
+    """The stored results of an experiment; ``ValueError`` names those there are.
+
+    >>> kept("no such experiment")
+    Traceback (most recent call last):
+    ...
+    ValueError: no results are kept for 'no such experiment'; there are: ...
+    """
     file = folder / f"{name}.json"
     if not file.is_file():
         known = ", ".join(sorted(path.stem for path in folder.glob("*.json"))) or "none"
@@ -69,7 +76,14 @@ def kept(name: str, folder: Path = FOLDER) -> Results:
 def measured(
     experiment: Any, seeds: tuple[int, ...], progress: Callable[[Any], Any] = iter
 ) -> Results:
-    """Run an experiment for every model and seed; ``progress`` wraps the list of runs."""
+    """Run an experiment for every model and seed; ``progress`` wraps the list of runs.
+
+    >>> from types import SimpleNamespace
+    >>> coin = SimpleNamespace(NAME="coin", QUESTION="Is it fair?", MEASURE="heads",
+    ...     models=lambda: {"coin": lambda: nn.Linear(1, 1)}, run=lambda model, seed: seed / 2)
+    >>> measured(coin, seeds=(0, 1)).values
+    {'coin': (0.0, 0.5)}
+    """
     runs = [(model, seed) for model in experiment.models() for seed in seeds]
     found: dict[str, list[float]] = {model: [] for model in experiment.models()}
     for model, seed in progress(runs):

@@ -9,6 +9,7 @@ of one become those of the other by reordering the rows of W_Q and W_K: ``reorde
 Source: Su et al., "RoFormer", section 3.4, arXiv 2104.09864.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,11 @@ class Pairing:
         """The inverse of ``apart``."""
         return rearrange(coordinates, f"two ... pair -> ... {self.columns}", two=2)
 
+    def turn(self, rows: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        """Every pair of ``rows`` turned in its plane, by the angles of ``cos`` and ``sin``."""
+        a, b = self.apart(rows)
+        return self.together(torch.stack((a * cos - b * sin, a * sin + b * cos)))
+
 
 INTERLEAVED = Pairing("interleaved", "(pair two)")
 """Columns 2i and 2i + 1: neighbours, as the paper writes it."""
@@ -51,8 +57,10 @@ class Rotary(nn.Module):
     Parameters
     ----------
     d_rotary : columns that turn, an even number
-    base : pair i turns by base^(-2i/d_rotary) per token
+    base : pair i turns by base^(-2i/d_rotary) radians per token
     pairing : which columns are a pair, ``INTERLEAVED`` or ``HALVES``
+    stretch : changes these frequencies, for texts longer than those of training; a function
+        of all of them, such as ``convert_llama.Llama3Stretch``
 
     Examples
     --------
@@ -66,7 +74,11 @@ class Rotary(nn.Module):
     """
 
     def __init__(
-        self, d_rotary: int, base: float = 10_000.0, pairing: Pairing = INTERLEAVED
+        self,
+        d_rotary: int,
+        base: float = 10_000.0,
+        pairing: Pairing = INTERLEAVED,
+        stretch: Callable[[Tensor], Tensor] | None = None,
     ) -> None:
         super().__init__()
         checks.positive(d_rotary=d_rotary)
@@ -75,21 +87,35 @@ class Rotary(nn.Module):
                 f"d_rotary={d_rotary} is odd; columns turn in pairs, try {d_rotary + 1}."
             )
         self.d_rotary, self.base, self.pairing = d_rotary, base, pairing
+        self.stretch = stretch
 
     def extra_repr(self) -> str:
-        return f"{self.d_rotary}, base={self.base:g}, pairing={self.pairing.name}"
+        stretch = "" if self.stretch is None else f", stretch={self.stretch}"
+        return f"{self.d_rotary}, base={self.base:g}, pairing={self.pairing.name}{stretch}"
+
+    def frequencies(self, dtype: torch.dtype = torch.float32, device: Any = None) -> Tensor:
+        """Radians per token, (pair): 1 for the first pair, ever less after it."""
+        pair = torch.arange(self.d_rotary // 2, device=device, dtype=dtype)
+        turned = self.base ** (-2 * pair / self.d_rotary)
+        return turned if self.stretch is None else self.stretch(turned)
 
     def angles(self, positions: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Radians, (…, seq, pair); in half precision far positions would be the same."""
-        pair = torch.arange(self.d_rotary // 2, device=positions.device, dtype=dtype)
-        return positions.to(dtype)[..., None] * self.base ** (-2 * pair / self.d_rotary)
+        """Radians, (…, seq, pair)."""
+        return positions.to(dtype)[..., None] * self.frequencies(dtype, positions.device)
 
     def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
-        """``rows`` (…, seq, d_rotary) turned by ``positions`` (…, seq)."""
+        """``rows`` (…, seq, d_rotary) turned by ``positions`` (…, seq).
+
+        Angles are computed in float32 at least: half precision cannot tell position 4097 from
+        4096.
+        """
+        if rows.shape[-1] != self.d_rotary:
+            raise ValueError(
+                f"rows are {rows.shape[-1]} wide, shape {tuple(rows.shape)}, but "
+                f"d_rotary={self.d_rotary}; the last axis must be d_rotary."
+            )
         angles = self.angles(positions, torch.promote_types(rows.dtype, torch.float32))
-        cos, sin = angles.cos().to(rows.dtype), angles.sin().to(rows.dtype)
-        a, b = self.pairing.apart(rows)
-        return self.pairing.together(torch.stack((a * cos - b * sin, a * sin + b * cos)))
+        return self.pairing.turn(rows, angles.cos().to(rows.dtype), angles.sin().to(rows.dtype))
 
 
 def place(positions: Tensor | None, n_query: int, n_key: int, like: Tensor) -> list[Tensor]:

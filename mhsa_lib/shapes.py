@@ -3,19 +3,33 @@
 An alias is at the same time the type in a signature, the check that the tests switch on, and
 the label that ``trace`` prints. Axis names are the words of the book:
 
-==============  ====================================================================
-axis            meaning
-==============  ====================================================================
-``*batch``      any number of leading axes, also none
-``query``       positions that ask; the last positions of the keys when fewer
-``key``         positions that are looked at
-``head``        query heads, ``n_heads``
-``kv_head``     key/value heads; equal to ``head`` in plain multi-head attention
-``d_model``     width of a token
-``d_head``      width of one head
-``d_heads``     all heads side by side: ``n_heads * d_head``
-``d_kv_heads``  all key (or value) heads side by side
-==============  ====================================================================
+================  ====================================================================
+axis              meaning
+================  ====================================================================
+``*batch``        any number of leading axes, also none
+``query``         positions that ask; the last positions of the keys when fewer
+``key``           positions that are looked at
+``new_key``       those of one call, where a cache keeps the keys before them
+``head``          query heads, ``n_heads``
+``kv_head``       key/value heads; equal to ``head`` in plain multi-head attention
+``d_model``       width of a token
+``d_head``        width of one head
+``d_heads``       all heads side by side: ``n_heads * d_head``
+``d_kv_heads``    all key (or value) heads side by side
+``d_wide_head``   width of one head with the columns it shares with its neighbours
+``d_wide_heads``  all such heads side by side
+``d_latent``      width of a latent, from which keys and values are made
+``d_q_latent``    width of a latent from which queries are made
+``d_rope``        columns of a latent's key that are turned by the position
+``d_key``         width of a query and of a key whose value has another: ``d_nope + d_rope``
+``d_keys``        the queries of all heads side by side: ``n_heads * d_key``
+``d_absorbed``    width of a key that is a latent: ``d_latent + d_rope``
+``group``         the shared and the routed heads: 2, or 1 without shared ones
+``shared_head``   heads that every token uses
+``routed_head``   heads that a token may choose
+``rank``          pairs of vectors that make up a low-rank map of heads to heads
+``d_shared``      columns of queries and keys that all heads share
+================  ====================================================================
 """
 
 from typing import Any
@@ -43,6 +57,46 @@ Heads = Float[Tensor, "*batch head seq d_head"]
 
 Mask = Bool[Tensor, "*#batch #head #query #key"]
 
+WideQueries = Float[Tensor, "*batch head query d_wide_head"]
+WideKeys = Float[Tensor, "*batch kv_head key d_wide_head"]
+WideValues = Float[Tensor, "*batch kv_head key d_wide_head"]
+WideHeads = Float[Tensor, "*batch head seq d_wide_head"]
+WideHeadOutputs = Float[Tensor, "*batch head query d_wide_head"]
+WideHeadRows = Float[Tensor, "*batch query d_wide_heads"]
+
+Latents = Float[Tensor, "*batch key d_latent"]
+QueryLatents = Float[Tensor, "*batch query d_q_latent"]
+RotaryKeys = Float[Tensor, "*batch key d_rope"]
+LatentQueryRows = Float[Tensor, "*batch query d_keys"]
+LatentQueries = Float[Tensor, "*batch head query d_key"]
+LatentKeys = Float[Tensor, "*batch kv_head key d_key"]
+AbsorbedQueries = Float[Tensor, "*batch head query d_absorbed"]
+AbsorbedKeys = Float[Tensor, "*batch kv_head key d_absorbed"]
+AbsorbedValues = Float[Tensor, "*batch kv_head key d_latent"]
+AbsorbedOutputs = Float[Tensor, "*batch head query d_latent"]
+
+HeadMap = Float[Tensor, "head head"]
+Maps = Float[Tensor, "*batch seq rank head"]
+QueryMaps = Float[Tensor, "*batch query rank head"]
+KeyMaps = Float[Tensor, "*batch key rank head"]
+TokenGates = Float[Tensor, "*batch seq head"]
+QueryGates = Float[Tensor, "*batch query head"]
+KeyGates = Float[Tensor, "*batch key head"]
+
+SharedQueries = Float[Tensor, "*batch query d_shared"]
+SharedKeys = Float[Tensor, "*batch key d_shared"]
+MixedQueries = Float[Tensor, "*batch head query d_shared"]
+ContentScores = Float[Tensor, "*batch head key"]
+
+GroupShares = Float[Tensor, "*batch query group"]
+SharedShares = Float[Tensor, "*batch query shared_head"]
+RoutedShares = Float[Tensor, "*batch query routed_head"]
+Chosen = Bool[Tensor, "*batch query routed_head"]
+Gates = Float[Tensor, "*batch query head"]
+
+NewKeys = Float[Tensor, "*batch kv_head new_key d_head"]
+NewValues = Float[Tensor, "*batch kv_head new_key d_head"]
+
 AXIS_COLOURS = {
     "batch": "#6b6b6b",
     "query": "#0060a0",
@@ -53,6 +107,20 @@ AXIS_COLOURS = {
     "d_heads": "#f0c419",
     "d_kv_heads": "#f7de8b",
     "d_head": "#56b4e9",
+    "d_wide_head": "#a8d8f3",
+    "d_wide_heads": "#fdf3cf",
+    "d_latent": "#4b2e83",
+    "d_q_latent": "#a594e0",
+    "d_rope": "#d98cb3",
+    "d_key": "#3f7d20",
+    "d_keys": "#b5d99c",
+    "d_absorbed": "#7a4a00",
+    "group": "#c9b7a0",
+    "shared_head": "#00423a",
+    "routed_head": "#4fae8e",
+    "rank": "#f2b6a0",
+    "d_shared": "#00897b",
+    "new_key": "#ffe0c2",
 }
 """One colour per axis, kept through every picture, where each also carries its name."""
 

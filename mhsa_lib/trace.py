@@ -6,6 +6,7 @@ on exit, results are bit for bit the same, and nothing is paid when they are unu
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
@@ -76,17 +77,26 @@ class Wires(dict[str, Tensor]):
     def _record(self, wire: str, alias: Any, value: Tensor, ops: Ops) -> None:
         before = [*self.inputs.values(), *self.values()]
         shared = storage(value) in {storage(tensor) for tensor in before}
-        shape = tuple(value.shape)
+        shape, axes = tuple(value.shape), shapes.sizes(alias, tuple(value.shape))
+        if self.inputs.get("context", self.inputs.get("x")) is self.inputs.get("x"):
+            self._rename_new_keys(axes.get("key", 0))
         self[wire] = value
         self.steps[wire] = Step(
             wire=wire,
-            axes=shapes.sizes(alias, shape),
+            axes=axes,
             shape=shape,
             stride=value.stride(),
             result="view" if shared else "copy",
             bytes=value.numel() * value.element_size(),
             flops=ops.flops,
         )
+
+    def _rename_new_keys(self, n_key: Any) -> None:
+        # A cache added the keys of earlier calls: wires before it hold those of this call.
+        for wire, step in self.steps.items():
+            if "query" not in step.axes and step.axes.get("key", n_key) < n_key:
+                axes = {"new_key" if a == "key" else a: n for a, n in step.axes.items()}
+                self.steps[wire] = replace(step, axes=axes)
 
 
 @contextmanager

@@ -30,6 +30,11 @@ class Layers(nn.Module):
     mask : who may look at whom, in every layer
     d_hidden : width of the feed-forward part; none when 0
 
+    Raises
+    ------
+    ValueError : without attentions or with different widths; in the call, for a sequence that
+        is longer than n_positions
+
     Examples
     --------
     >>> from mhsa_lib import MultiHeadAttention
@@ -49,7 +54,12 @@ class Layers(nn.Module):
     ) -> None:
         super().__init__()
         self.attentions = nn.ModuleList(attentions)
-        d_model: Any = self.attentions[0].d_model
+        widths: list[Any] = sorted({attention.d_model for attention in self.attentions})
+        if len(widths) != 1:
+            raise ValueError(
+                f"the attentions have d_model {widths}; give at least one, all of one width."
+            )
+        (d_model,) = widths
         self.tokens = nn.Embedding(n_tokens, d_model)
         self.positions = nn.Embedding(n_positions, d_model)
         self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in self.attentions)
@@ -59,6 +69,11 @@ class Layers(nn.Module):
         self.mask = mask
 
     def forward(self, ids: Tensor) -> Tensor:
+        if ids.shape[-1] > self.positions.num_embeddings:
+            raise ValueError(
+                f"{ids.shape[-1]} tokens do not fit n_positions="
+                f"{self.positions.num_embeddings}; build the model for more."
+            )
         stream = self.tokens(ids) + self.positions.weight[: ids.shape[-1]]
         for norm, attention, feed in zip(self.norms, self.attentions, self.feed, strict=True):
             stream = stream + attention(norm(stream), mask=self.mask)
@@ -78,7 +93,9 @@ def fit(
     """Train with Adam on fresh batches; the loss of every step.
 
     ``extra`` is added to the loss, for example a router's balance loss. The batches depend on
-    ``seed`` only; what is random inside the model follows torch's global seed.
+    ``seed`` only; what is random inside the model follows torch's global seed. The learning
+    rate rises for a twentieth of the steps and falls to 0 after that; gradients are cut at
+    norm 1. The model is left in evaluation mode.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> def repeat(generator):
@@ -113,7 +130,17 @@ def fit(
 
 @torch.no_grad()
 def accuracy(model: nn.Module, draw: Draw, *, seed: int = 10_000, n_batches: int = 4) -> float:
-    """Share of the asked targets that get the highest score, on batches of another seed."""
+    """Share of the asked targets that get the highest score, on batches of another seed.
+
+    Dropout and the like act as the model's mode says; ``fit`` leaves it in evaluation mode.
+    Raises ``ValueError`` if no target is asked for.
+
+    >>> def same(generator):
+    ...     ids = torch.randint(5, (8, 4), generator=generator)
+    ...     return ids, ids
+    >>> accuracy(nn.Sequential(nn.Embedding.from_pretrained(torch.eye(5))), same)
+    1.0
+    """
     generator = torch.Generator().manual_seed(seed)
     right = asked = 0
     for _ in range(n_batches):
@@ -121,11 +148,17 @@ def accuracy(model: nn.Module, draw: Draw, *, seed: int = 10_000, n_batches: int
         wanted = targets != -100
         right += int((model(ids).argmax(dim=-1) == targets)[wanted].sum())
         asked += int(wanted.sum())
+    if asked == 0:
+        raise ValueError("every target is -100, so nothing is asked for; draw other batches.")
     return right / asked
 
 
 def n_parameters(model: nn.Module) -> int:
-    """Learned numbers of a model."""
+    """Learned numbers of a model; what is shared counts once.
+
+    >>> n_parameters(nn.Linear(3, 4))
+    16
+    """
     return sum(parameter.numel() for parameter in model.parameters())
 
 

@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 
 from mhsa_lib import MultiHeadAttention, examples, masks, plots, trace
 from mhsa_lib.plots import contribution, pipe, style
+from mhsa_lib.results import Results
 from mhsa_lib.shapes import AXIS_COLOURS
 
 TOKENS = ["I", "saw", "it"]
@@ -73,6 +74,11 @@ def traced(n_query=6, d_model=12, n_heads=3, device=None, bias=False, batch=()):
     return mha, wires
 
 
+def demo(models, numbers):
+    values, sizes = dict.fromkeys(models, numbers), dict.fromkeys(models, 5)
+    return Results("demo", "?", "accuracy", tuple(range(len(numbers))), sizes, values, {})
+
+
 PICTURES = {
     "heat_map": lambda: plots.heat_map(torch.eye(3), TOKENS, title="identity"),
     "heads": lambda: plots.heads(torch.eye(3).expand(5, 3, 3), TOKENS),
@@ -89,7 +95,15 @@ PICTURES = {
         {f"implementation {i}": {f"case {j}": 3e-7 for j in range(18)} for i in range(9)}
     ),
     "curves": lambda: plots.curves([1, 2, 4], {"a": [1, 2, 4], "b": [1, 2, 3]}, "n", "s", "xy"),
+    "seeds": lambda: plots.seeds(demo(["plain", "grouped"], (0.5, 0.7, 0.6))),
+    "seeds, large": lambda: plots.seeds(
+        demo([f"attention {i} $x_" + "x" * 60 for i in range(7)], (0.5,) * 8 + (0.9,))
+    ),
     "bars": lambda: plots.bars({"W_Q": 144, "loss": -0.25}, "value"),
+    "signed": lambda: plots.signed(torch.randn(3, 9, 3), list("abcdefghi"), TOKENS, TOKENS),
+    "signed, large": lambda: plots.signed(
+        torch.randn(4, 12, 12), TOKENS * 4, TOKENS * 4, ["head 0", "head 1", "head 2", "head 3"]
+    ),
 }
 pictures = pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
 WEIGHTS = pytest.mark.parametrize(
@@ -217,6 +231,12 @@ def test_heads_take_titles_of_their_own():
     assert {"ours", "theirs"} <= said(drawn())
 
 
+def test_a_table_that_is_not_of_queries_and_keys_names_its_own_axes():
+    plots.heads(torch.eye(3)[None], TOKENS, label="share", axes=("kind", "head"))
+    assert {"kind", "head", "share"} <= said(plt.gcf())
+    assert not {"query", "key", "weight"} & said(plt.gcf())
+
+
 def test_layers_run_down_and_heads_to_the_right():
     weights = torch.softmax(torch.randn(3, 4, 5, 5), dim=-1)
     plots.layers_by_heads(weights)
@@ -227,6 +247,16 @@ def test_layers_run_down_and_heads_to_the_right():
     assert [ax.get_title() for ax in axes[:4]] == ["0", "1", "2", "3"]
     assert [ax.get_ylabel() for ax in axes[::4]] == ["0", "1", "2"]
     assert {"layer", "head"} <= said(drawn())
+
+
+def test_a_signed_table_is_white_at_zero_and_says_every_sign():
+    tables = torch.tensor([[[0.25, -0.5], [12.4, 0.0]]])
+    plots.signed(tables, ["a", "b"], ["x", "y"], ["head 0"])
+    (ax,) = panels(drawn())
+    assert {"0.2", "−0.5", "12", "0"} <= {text.get_text() for text in ax.texts}
+    low, high = ax.images[0].get_clim()
+    assert (low, high) == pytest.approx((-12.4, 12.4))
+    assert min(ax.images[0].cmap(0.5)) > 0.99
 
 
 WRONG = {
@@ -265,6 +295,10 @@ WRONG = {
     "log": (lambda: plots.curves([1], {"a": [1]}, "x", "y", log="z"), "log='z' names no axes"),
     "no curve": (lambda: plots.curves([1], {}, "x", "y"), "ys is empty"),
     "no bar": (lambda: plots.bars({}, "y"), "values is empty"),
+    "signed names": (lambda: plots.signed(torch.ones(1, 2, 2), ["a"], ["x", "y"], ["t"]),
+                     r"tables \(1, 2, 2\) are not .* = \(1, 1, 2\); name every table"),
+    "signed NaN": (lambda: plots.signed(torch.tensor([[[torch.nan]]]), ["a"], ["x"], ["t"]),
+                   "hold a NaN or an infinity; draw finite numbers"),
 }  # fmt: skip
 
 

@@ -18,6 +18,16 @@ ALIASES = [
     "Weights",
     "HeadOutputs",
     "HeadRows",
+    "Latents",
+    "QueryLatents",
+    "RotaryKeys",
+    "LatentQueryRows",
+    "LatentQueries",
+    "LatentKeys",
+    "AbsorbedQueries",
+    "AbsorbedKeys",
+    "AbsorbedValues",
+    "AbsorbedOutputs",
 ]
 
 

@@ -14,7 +14,8 @@ from mhsa_lib.plots.heat import heads as heads
 from mhsa_lib.plots.heat import heat_map as heat_map
 from mhsa_lib.plots.heat import layers_by_heads as layers_by_heads
 from mhsa_lib.plots.pipe import pipeline as pipeline
-from mhsa_lib.plots.seeds import seeds as seeds
+from mhsa_lib.plots.signed import signed as signed
+from mhsa_lib.plots.spread import seeds as seeds
 from mhsa_lib.plots.squares import mask as mask
 from mhsa_lib.plots.squares import wall as wall
 
@@ -28,5 +29,6 @@ __all__ = [
     "mask",
     "pipeline",
     "seeds",
+    "signed",
     "wall",
 ]

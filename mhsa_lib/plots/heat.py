@@ -62,12 +62,13 @@ def heads(
     keys: Sequence[str] | None = None,
     titles: Sequence[str] | None = None,
     label: str = "weight",
+    axes: tuple[str, str] = ("query", "key"),
 ) -> None:
     """Draw all heads of a layer side by side, on one scale.
 
     ``weights`` is (head, query, key); leading axes of size 1 are dropped. ``titles`` replace
-    "head 0", "head 1" …, ``label`` names other numbers from 0 to 1. Raises ``ValueError`` as
-    ``heat_map`` does.
+    "head 0", "head 1" …, ``label`` and ``axes`` name other numbers from 0 to 1. Raises
+    ``ValueError`` as ``heat_map`` does.
 
     >>> heads(torch.eye(3).expand(2, 3, 3), ["I", "saw", "it"])
     """
@@ -95,8 +96,8 @@ def heads(
         ax.set_title(titles[i], fontsize=style.TEXT, parse_math=False)
         _name_axes(ax, tokens, keys, height, width)
         ax.tick_params(labelleft=i % n_columns == 0, labelbottom=i + n_columns >= n_heads)
-    fig.supxlabel("key", fontsize=style.TEXT)
-    fig.supylabel("query", fontsize=style.TEXT)
+    fig.supxlabel(axes[1], fontsize=style.TEXT)
+    fig.supylabel(axes[0], fontsize=style.TEXT)
     _colour_bar(fig, image, weights, label=label)
 
 

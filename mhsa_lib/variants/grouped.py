@@ -46,7 +46,8 @@ class GroupedAttend(Attend):
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Any = None) -> HeadOutputs:
         n_heads = q.shape[-3]
-        return super().forward(q, F.share_heads(k, n_heads), F.share_heads(v, n_heads), mask)
+        k, v = F.share_heads(k, n_heads), F.share_heads(v, n_heads)
+        return super().forward(q, k, v, mask)
 
 
 class GroupedQueryAttention(MultiHeadAttention):
@@ -99,6 +100,14 @@ class GroupedQueryAttention(MultiHeadAttention):
 class MultiQueryAttention(GroupedQueryAttention):
     """All query heads share one head of keys and values.
 
+    Parameters
+    ----------
+    d_model : width of a token, in columns
+    n_heads : query heads
+    options : as of ``GroupedQueryAttention``
+
+    Examples
+    --------
     >>> import torch
     >>> MultiQueryAttention(12, 3)(torch.randn(5, 12)).shape
     torch.Size([5, 12])

@@ -1,5 +1,7 @@
 """Results over seeds: every run a point, the mean a line, one standard deviation a bar."""
 
+from textwrap import fill
+
 from mhsa_lib.plots import style
 from mhsa_lib.plots.charts import plain
 from mhsa_lib.results import Results
@@ -31,4 +33,8 @@ def seeds(results: Results) -> None:
     ax.set_yticks(range(len(names)), names, fontsize=style.TEXT, parse_math=False)
     ax.set_ylim(len(names) - 0.4, -0.7)
     ax.margins(x=0.12)
-    plain(ax, f"{results.measure}; every point a seed, bars ± 1 standard deviation", "")
+    plain(ax, "", "")
+    measure = fill(style.label(results.measure, longest=240), 80)
+    said = f"{measure}\nevery point a seed, bars ± 1 standard deviation"
+    # Under the whole figure, because long names leave the axis little room.
+    fig.supxlabel(said, fontsize=style.TEXT, color=style.INK, parse_math=False)
