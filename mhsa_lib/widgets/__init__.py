@@ -1,10 +1,12 @@
 """Live figures: alive on a static page, and in a notebook they talk to Python both ways."""
 
+from mhsa_lib.widgets.cache_calculator import CacheCalculator as CacheCalculator
 from mhsa_lib.widgets.cost_lab import CostLab as CostLab
 from mhsa_lib.widgets.head_budget import HeadBudget as HeadBudget
 from mhsa_lib.widgets.head_explorer import HeadExplorer as HeadExplorer
 from mhsa_lib.widgets.mask_lab import MaskLab as MaskLab
 from mhsa_lib.widgets.output_sum import OutputSum as OutputSum
+from mhsa_lib.widgets.pass_stepper import PassStepper as PassStepper
 from mhsa_lib.widgets.predict import Predict as Predict
 from mhsa_lib.widgets.repeater_lab import RepeaterLab as RepeaterLab
 from mhsa_lib.widgets.scale_lab import ScaleLab as ScaleLab

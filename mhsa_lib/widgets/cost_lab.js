@@ -2,16 +2,8 @@
 
 import { check, choice, dial, el, fixed, frame, grouped, short, spoken, watch, write } from "./kit.js";
 import { NUMBER_BYTES, PHASES, VARIANTS, binary, costOf, kindOf, kvHeads } from "./costs.js";
+import { fits, memoryRows } from "./memory.js";
 import { duration, regime, roofline } from "./roofline.js";
-
-/** Whether the cache fits, in words. */
-export function fits(cache, { name, memory }) {
-  const share = cache / memory;
-  const room = `the ${binary(memory)} of one ${name}`;
-  if (share > 1) return `The cache of ${binary(cache)} does not fit: it is ${fixed(share, 1)} times ${room}.`;
-  const percent = 100 * share < 1 ? "less than 1" : fixed(100 * share, 0);
-  return `The cache of ${binary(cache)} takes ${percent} % of ${room}; the model's weights need room beside it.`;
-}
 
 function render({ model: traits, el: root }) {
   const { body, signal, end } = frame(root, "cost-lab");
@@ -44,7 +36,7 @@ function render({ model: traits, el: root }) {
   const limits = el("div", { class: "mhsa-scroll", tabindex: 0, role: "group", "aria-label": "Stages" },
     el("table", { "aria-label": "The three stages, all layers" }, el("thead", {}, el("tr", {}, titles)), stages));
   body.append(
-    el("div", { class: "mhsa-controls" }, choices.map(({ node }) => node), dials.map(({ node }) => node), fused.node),
+    el("div", { class: "mhsa-controls mhsa-columns" }, choices.map(({ node }) => node), dials.map(({ node }) => node), fused.node),
     alert, el("table", { class: "mhsa-memory", "aria-label": "Bytes, beside the memory of the accelerator" }, memory),
     roof, limits, said.node, note,
   );
@@ -59,7 +51,7 @@ function render({ model: traits, el: root }) {
     VARIANTS.forEach((variant, i) => { choices[1].select.options[i].textContent = variantName(model, variant); });
     const cost = costOf({ ...state, model, accelerator, fused: traits.get("fused") });
     alert.textContent = cost.peak ? "" : `The ${accelerator.name} has no tensor cores for ${state.dtype}; choose float16 or float32.`;
-    memory.replaceChildren(...memoryRows(cost, model, state, accelerator));
+    memory.replaceChildren(...memoryRows(needs(cost, model, state), accelerator.memory));
     for (const part of [roof, limits]) part.hidden = !cost.peak;
     note.textContent = notes(model, accelerator);
     if (!cost.peak) return said.say(fits(cost.caches[state.variant], accelerator));
@@ -97,23 +89,14 @@ function notes(model, accelerator) {
     + `${accelerator.name}: ${accelerator.source}.${own}`;
 }
 
-/** One bar for each thing that needs memory, on a linear scale; a line where memory ends. */
-function memoryRows(cost, model, { variant, phase }, accelerator) {
+/** What needs memory: weights, activations, and the cache of each variant that differs. */
+function needs(cost, model, { variant, phase }) {
   const kept = VARIANTS.filter((name) => name === variant || kvHeads(model, name) !== kvHeads(model, variant))
     .filter((name, i, all) => all.findIndex((other) => kvHeads(model, other) === kvHeads(model, name)) === i);
-  const rows = [
+  return [
     ["four projections, all layers", cost.weights, true], [`activations of one layer, ${phase}`, cost.activations, true],
     ...kept.map((name) => [`cache, ${variantName(model, name)}`, cost.caches[name], name === variant]),
   ];
-  const most = Math.max(accelerator.memory, ...rows.map(([, count]) => count));
-  const share = (count) => `${(100 * count) / most}%`;
-  return rows.map(([label, count, chosen]) => el("tr", { class: chosen ? "mhsa-chosen" : null },
-    el("th", { scope: "row" }, label),
-    el("td", { class: "mhsa-track" },
-      el("div", { class: "mhsa-bar", style: `width:${share(count)}` }),
-      el("div", { class: "mhsa-end", style: `left:${share(accelerator.memory)}` })),
-    el("td", { class: "mhsa-number" }, binary(count)))).concat(el("tr", { class: "mhsa-legend" },
-    el("th", { scope: "row" }, "memory ends at the line"), el("td"), el("td", { class: "mhsa-number" }, binary(accelerator.memory))));
 }
 
 function stageRow({ stage, flops, bytes: moved, intensity, limit, seconds }, layers) {

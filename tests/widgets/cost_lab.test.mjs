@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { fits } from "../../mhsa_lib/widgets/cost_lab.js";
 import { costOf, kindOf, kvHeads } from "../../mhsa_lib/widgets/costs.js";
+import { fits } from "../../mhsa_lib/widgets/memory.js";
 import { duration, regime } from "../../mhsa_lib/widgets/roofline.js";
 
 const MODEL = { layers: 2, d_model: 64, n_heads: 8, n_kv_heads: 2, d_head: 8, biases: "" };

@@ -12,6 +12,7 @@ import torch
 from bs4 import BeautifulSoup
 
 from mhsa_lib import examples, trace, widgets
+from mhsa_lib.variants import GroupedQueryAttention
 from mhsa_lib.widgets import figure as base
 from mhsa_lib.widgets.figure import Figure
 from tests.needs import missing
@@ -28,12 +29,19 @@ def output_sum():
     return widgets.OutputSum(wires["z"], mha.W_O, examples.SENTENCE)
 
 
+def followed():
+    torch.manual_seed(0)
+    return torch.randn(3, 4), GroupedQueryAttention(4, 4, 2)
+
+
 MAKE = {
+    "CacheCalculator": widgets.CacheCalculator,
     "CostLab": widgets.CostLab,
     "HeadBudget": widgets.HeadBudget,
     "HeadExplorer": widgets.HeadExplorer,
     "MaskLab": widgets.MaskLab,
     "OutputSum": output_sum,
+    "PassStepper": lambda: widgets.PassStepper(*followed()),
     "Predict": lambda: widgets.Predict("What shape is `x`?", torch.zeros(2, 6, 12).shape),
     "RepeaterLab": widgets.RepeaterLab,
     "ScaleLab": widgets.ScaleLab,

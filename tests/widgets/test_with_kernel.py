@@ -113,6 +113,23 @@ def test_the_shape_tracer_and_python_change_each_other(notebook):
     expect(figure.locator("tr", has_text="concat")).to_contain_text("d_heads 36")
 
 
+def test_the_cache_calculator_and_python_change_each_other(notebook):
+    nb = notebook(
+        "from mhsa_lib.widgets import CacheCalculator\nshown = CacheCalculator()\nshown",
+        "print(shown.model, shown.kind, shown.layers, shown.tokens, shown.cache_bytes)",
+        "shown.model, shown.tokens = 'GPT-2', 1000",
+    )
+    figure = nb.run(0)
+    expect(figure.get_by_label("layers, exactly")).to_have_value("32", timeout=WAIT)
+    figure.get_by_label("model").select_option("DeepSeek-V3")
+    figure.get_by_label("tokens, exactly").fill("10")
+    figure.get_by_label("layers, exactly").fill("3")
+    expect(nb.run(1)).to_have_text(f"own sizes MLA 3 10 {3 * 10 * 576 * 2}")
+    nb.run(2)
+    expect(figure.get_by_label("layers, exactly")).to_have_value("12")
+    expect(figure.get_by_label("tokens, exactly")).to_have_value("1000")
+
+
 def test_the_head_explorer_and_python_change_each_other(notebook):
     nb = notebook(
         "from mhsa_lib import pretrained\nfrom mhsa_lib.widgets import HeadExplorer\n"
