@@ -1,0 +1,199 @@
+"""Collaborative attention: heads share one space of queries and keys, each weighs its columns.
+
+Changes: project makes queries and keys once, ``d_shared`` wide; split hands every head all of
+    them, weighted by its row of a mixing matrix; a content score, what a key offers whoever
+    asks, is added to the scores (the changed line of forward). Values and W_O stay.
+Saves/Costs: W_Q, W_K and mixing have (2 d_model + n_heads) · d_shared numbers, the cache has
+    d_shared + n_heads per token in place of the keys. But every head compares over the whole
+    shared width: scores cost d_shared / d_head times as much.
+Is MHA when: mixing is ``block_indicator``, d_shared = n_heads · d_head, and the content scores
+    are those of W_Q's bias, zero without one (``decomposition.to_collaborative`` makes it).
+Source: Cordonnier, Loukas and Jaggi, sections 3 and 4, arXiv 2006.16362, and its released code.
+"""
+
+from math import ceil
+from typing import Any
+
+import torch
+from einops import rearrange
+from torch import Tensor, nn
+
+from mhsa_lib import checks, masks
+from mhsa_lib import functional as F
+from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.shapes import (
+    ContentScores,
+    HeadOutputs,
+    MixedQueries,
+    SharedKeys,
+    SharedQueries,
+    Tokens,
+    ValueRows,
+    Values,
+)
+from mhsa_lib.stages import Attend, Stage
+
+
+def block_indicator(n_heads: int, d_shared: int) -> Tensor:
+    """The mixing of plain attention: head i reads the i-th block of columns, and no other.
+
+    Blocks are d_shared / n_heads wide, rounded up; the last head gets what is left.
+
+    >>> block_indicator(3, 6).tolist()[1]
+    [0.0, 0.0, 1.0, 1.0, 0.0, 0.0]
+    """
+    checks.positive(n_heads=n_heads, d_shared=d_shared)
+    block = torch.arange(d_shared) // ceil(d_shared / n_heads)
+    return (block == torch.arange(n_heads)[:, None]).float()
+
+
+def normal_mixing(n_heads: int, d_shared: int) -> Tensor:
+    """The mixing to train from: normal numbers with standard deviation 0.2.
+
+    >>> normal_mixing(12, 64).std().item() < 0.25
+    True
+    """
+    checks.positive(n_heads=n_heads, d_shared=d_shared)
+    return 0.2 * torch.randn(n_heads, d_shared)
+
+
+class SharedProject(Stage):
+    """Queries and keys once for all heads, values for each; only W_V may have a bias."""
+
+    wires = ("q", "k", "v")
+
+    def __init__(
+        self, d_model: int, d_shared: int, d_values: int, *, bias: bool = False
+    ) -> None:
+        super().__init__()
+        checks.positive(d_model=d_model, d_shared=d_shared, d_values=d_values)
+        self.W_Q = nn.Linear(d_model, d_shared, bias=False)
+        self.W_K = nn.Linear(d_model, d_shared, bias=False)
+        self.W_V = nn.Linear(d_model, d_values, bias=bias)
+
+    def forward(
+        self, x: Tensor, context: Tensor
+    ) -> tuple[SharedQueries, SharedKeys, ValueRows]:
+        checks.tokens("x", x, self.W_Q.in_features)
+        checks.tokens("context", context, self.W_K.in_features)
+        checks.same_batch(x, context)
+        return self.W_Q(x), self.W_K(context), self.W_V(context)
+
+
+class MixingSplit(Stage):
+    """Give every head all shared columns of q, weighted by its row of ``mixing``.
+
+    >>> q, k, v = MixingSplit(block_indicator(3, 6))(*[torch.ones(5, 6)] * 3)
+    >>> q.shape, k.shape, v.shape
+    (torch.Size([3, 5, 6]), torch.Size([5, 6]), torch.Size([3, 5, 2]))
+    """
+
+    wires = ("q_mixed", "k_shared", "v_heads")
+    cached = ("k_shared", "v_heads")
+
+    def __init__(self, mixing: Tensor) -> None:
+        super().__init__()
+        self.mixing = nn.Parameter(mixing.detach().clone())
+
+    def extra_repr(self) -> str:
+        return "n_heads={}, d_shared={}".format(*self.mixing.shape)
+
+    def forward(
+        self, q: SharedQueries, k: SharedKeys, v: ValueRows
+    ) -> tuple[MixedQueries, SharedKeys, Values]:
+        q_mixed = q[..., None, :, :] * self.mixing[:, None]
+        return q_mixed, k, F.split_heads(v, len(self.mixing))
+
+
+class ContentBias(Stage):
+    """What each key offers every head, whoever asks: one number per head and key."""
+
+    wires = ("content",)
+    cached = ("content",)
+
+    def __init__(self, d_model: int, n_heads: int) -> None:
+        super().__init__()
+        self.W_C = nn.Linear(d_model, n_heads, bias=False)
+
+    def forward(self, context: Tensor) -> ContentScores:
+        return rearrange(self.W_C(context), "... key head -> ... head key")
+
+
+class CollaborativeAttend(Attend):
+    """Score the mixed queries against the shared keys and add the content; then as always."""
+
+    def forward(  # type: ignore[override]
+        self, q: MixedQueries, k: SharedKeys, v: Values, mask: Any, content: ContentScores
+    ) -> HeadOutputs:
+        k_heads = F.share_heads(k[..., None, :, :], n_heads=q.shape[-3])
+        content = self.scale * content[..., None, :]
+        scores = self.scores(F.score(q, k_heads, self.scale) + content)
+        mask = masks.resolve(mask, scores.shape, scores.device)
+        weights = self.weights(F.softmax(scores, mask))
+        return F.mix(self.dropout(weights), v)
+
+
+class CollaborativeAttention(MultiHeadAttention):
+    """Multi-head attention whose heads compare in one shared space, each with its weighting.
+
+    Parameters
+    ----------
+    d_model, n_heads : width of a token, number of heads
+    d_shared : width of the shared queries and keys; n_heads · d_head when not given
+    d_head : width of a head's values; d_model / n_heads when not given, free otherwise
+    mixing : the matrix (n_heads, d_shared) to begin with; ``normal_mixing`` when not given
+    scale : factor on the scores; √(n_heads / d_shared) when not given
+    bias : whether W_V and W_O add a bias
+    dropout : probability of dropping an attention weight in training
+    content, stages : ``content``, ``project``, ``split``, … in place of the own ones
+
+    Raises
+    ------
+    ValueError : for sizes below one, a mixing of another shape, or a scale that is not positive
+
+    Examples
+    --------
+    >>> shared = CollaborativeAttention(d_model=12, n_heads=3, d_shared=6)
+    >>> shared(torch.randn(2, 5, 12)).shape, shared.project.W_K.weight.shape
+    (torch.Size([2, 5, 12]), torch.Size([6, 12]))
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        d_shared: int | None = None,
+        *,
+        d_head: int | None = None,
+        mixing: Tensor | None = None,
+        scale: float | None = None,
+        bias: bool = False,
+        dropout: float = 0.0,
+        content: Any = None,
+        **stages: Any,
+    ) -> None:
+        d_head = checks.head_width(d_model, n_heads, d_head)
+        d_shared = n_heads * d_head if d_shared is None else d_shared
+        checks.positive(d_shared=d_shared)
+        mixing = normal_mixing(n_heads, d_shared) if mixing is None else mixing
+        checks.shaped("mixing", mixing, n_heads=n_heads, d_shared=d_shared)
+        scale = (n_heads / d_shared) ** 0.5 if scale is None else scale
+        if not scale > 0:
+            raise ValueError(f"scale={scale} turns the scores around; it must be above 0.")
+        own = {
+            "project": SharedProject(d_model, d_shared, n_heads * d_head, bias=bias),
+            "split": MixingSplit(mixing),
+            "attend": CollaborativeAttend(scale, dropout),
+        }
+        super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))
+        self.d_shared = d_shared
+        self.content: Any = content or ContentBias(d_model, n_heads)
+
+    def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
+        """As in ``MultiHeadAttention``; the content goes straight to the scores."""
+        context = x if context is None else context
+        q, k, v = self.project(x, context)
+        q, k, v = self.split(q, k, v)
+        z = self.attend(q, k, v, mask, self.content(context))  # <- the idea
+        z = self.concat(z)
+        return self.W_O(z)
