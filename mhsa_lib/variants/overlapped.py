@@ -1,0 +1,200 @@
+"""Overlapping heads: every head also reads the nearest columns of its two neighbours.
+
+Changes: split gives each head, besides its own columns of q, k and v, the last ``overlap``
+    columns of the head before it and the first ``overlap`` of the head after it; zeros where
+    there is no such head. Attend and concat do what they always do, on wider heads.
+Saves/Costs: scores of rank up to d_head + 2 · overlap from the same W_Q, W_K and W_V. W_O grows
+    by 2 · overlap · n_heads rows, and scores and mix by (d_head + 2 · overlap) / d_head. The
+    cache stays: a neighbour's columns are in it already.
+Is MHA when: overlap = 0. With any overlap it is MHA with wider heads that share columns of
+    W_Q, W_K and W_V: ``unshared``.
+Source: Zhang, Luo, Wang, arXiv 2410.14874. As in the released code the scale is 1/√d_head,
+    without the overlap. Unlike there, a single head as wide as the model keeps its W_O.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from mhsa_lib import checks
+from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.shapes import (
+    Heads,
+    Keys,
+    Queries,
+    Values,
+    WideHeadOutputs,
+    WideHeadRows,
+    WideHeads,
+    WideKeys,
+    WideQueries,
+    WideValues,
+)
+from mhsa_lib.stages import Attend, Concat, Split, Stage
+
+
+def overlap_heads(heads: Heads, overlap: int) -> WideHeads:
+    """Lay the neighbours' nearest columns on both sides of every head.
+
+    >>> heads = torch.tensor([1.0, 2, 3, 4, 5, 6]).view(3, 1, 2)
+    >>> overlap_heads(heads, 1).tolist()
+    [[[0.0, 1.0, 2.0, 3.0]], [[2.0, 3.0, 4.0, 5.0]], [[4.0, 5.0, 6.0, 0.0]]]
+    """
+    d_head = heads.shape[-1]
+    _fits(overlap, d_head)
+    before = pad(heads[..., d_head - overlap :], (0, 0, 0, 0, 1, -1))
+    after = pad(heads[..., :overlap], (0, 0, 0, 0, -1, 1))
+    return torch.cat([before, heads, after], dim=-1)
+
+
+class Overlap(Stage):
+    """Let neighbouring heads of q, k and v overlap by ``overlap`` columns on each side."""
+
+    wires = ("q_wide", "k_wide", "v_wide")
+
+    def __init__(self, overlap: int) -> None:
+        super().__init__()
+        _fits(overlap)
+        self.columns = overlap
+
+    def extra_repr(self) -> str:
+        return str(self.columns)
+
+    def forward(
+        self, q: Queries, k: Keys, v: Values
+    ) -> tuple[WideQueries, WideKeys, WideValues]:
+        q, k, v = (overlap_heads(heads, self.columns) for heads in (q, k, v))
+        return q, k, v
+
+
+class OverlappedSplit(nn.Module):
+    """Cut q, k and v into heads, then let neighbours overlap by ``overlap`` columns a side.
+
+    Two stages in a row, because decoding keeps what the first one gives: the wide heads repeat
+    those numbers. Raises ``ValueError`` for an overlap below zero, or, when it runs, wider than
+    a head.
+
+    >>> q, k, v = OverlappedSplit(3, 1)(*[torch.zeros(5, 12)] * 3)
+    >>> q.shape
+    torch.Size([3, 5, 6])
+    """
+
+    def __init__(self, n_heads: int, overlap: int) -> None:
+        super().__init__()
+        self.split, self.overlap = Split(n_heads), Overlap(overlap)
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Any:
+        return self.overlap(*self.split(q, k, v))
+
+
+class OverlappedAttend(Attend):
+    """Attend as always; the label of ``z`` says that heads are wider."""
+
+    def forward(
+        self, q: WideQueries, k: WideKeys, v: WideValues, mask: Any = None
+    ) -> WideHeadOutputs:
+        return super().forward(q, k, v, mask)
+
+
+class OverlappedConcat(Concat):
+    """Concat as always; the label says that heads are wider."""
+
+    def forward(self, z: WideHeadOutputs) -> WideHeadRows:
+        return super().forward(z)
+
+
+class OverlappedAttention(MultiHeadAttention):
+    """Multi-head attention whose heads also read the nearest columns of their neighbours.
+
+    Parameters
+    ----------
+    d_model : width of a token, in columns
+    n_heads : number of heads
+    overlap : columns that a head reads from each neighbour, 0 to d_head
+    d_head : columns of a head without the overlap; d_model / n_heads when not given
+    bias : whether the four linear maps add a bias
+    dropout : probability of dropping an attention weight in training
+    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O`` in place of the own ones
+
+    Raises
+    ------
+    ValueError : for an overlap below zero or wider than a head
+
+    Examples
+    --------
+    >>> mha = OverlappedAttention(d_model=12, n_heads=3, overlap=1)
+    >>> mha(torch.randn(2, 5, 12)).shape, mha.W_O.weight.shape
+    (torch.Size([2, 5, 12]), torch.Size([12, 18]))
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        overlap: int,
+        *,
+        d_head: int | None = None,
+        bias: bool = False,
+        dropout: float = 0.0,
+        **stages: Any,
+    ) -> None:
+        d_head = checks.head_width(d_model, n_heads, d_head)
+        _fits(overlap, d_head)
+        own = {
+            "split": OverlappedSplit(n_heads, overlap),
+            "attend": OverlappedAttend(scale=d_head**-0.5, dropout=dropout),
+            "concat": OverlappedConcat(),
+            "W_O": nn.Linear(n_heads * (d_head + 2 * overlap), d_model, bias=bias),
+        }
+        super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))
+        self.overlap = overlap
+
+
+def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
+    """The same function as plain attention: wider heads, shared columns written out as copies.
+
+    Queries are longer by √(new / old width of a head), for the scale counts all columns now.
+
+    >>> mha, x = OverlappedAttention(12, 3, overlap=1), torch.randn(5, 12)
+    >>> plain = unshared(mha)
+    >>> plain.d_head, torch.allclose(plain(x), mha(x), atol=1e-6)
+    (6, True)
+    """
+    overlap, d_head, bias = attention.overlap, attention.d_head, attention.W_O.bias is not None
+    sizes, width = (attention.d_model, attention.n_heads), d_head + 2 * overlap
+    plain = MultiHeadAttention(*sizes, d_head=width, bias=bias).to(attention.W_O.weight)
+    longer, state = attention.attend.scale / plain.attend.scale, attention.state_dict()
+    for name in set(state) - {"W_O.weight", "W_O.bias"}:
+        columns = pad(state[name].movedim(0, -1), (overlap, overlap))
+        windows = columns.unfold(-1, width, d_head).flatten(-2).movedim(-1, 0)
+        state[name] = windows * (longer if "W_Q" in name else 1)
+    plain.load_state_dict(state)
+    return plain
+
+
+def _fits(overlap: int, d_head: int | None = None) -> None:
+    if isinstance(overlap, bool) or not isinstance(overlap, int):
+        raise TypeError(f"overlap={overlap!r} is not a whole number of columns; pass an int.")
+    if overlap < 0:
+        raise ValueError(f"overlap={overlap} is below zero; use 0 to share nothing.")
+    if d_head is not None and overlap > d_head:
+        raise ValueError(
+            f"overlap={overlap} is wider than a head, d_head={d_head}: a head reads from its "
+            f"two neighbours only; use 0 to {d_head}."
+        )
+
+
+SCHEDULES: dict[str, Callable[[int, int], int]] = {
+    "index_0": lambda layer, n_layers: layer,
+    "index_1": lambda layer, n_layers: layer + 1,
+    "index_0_half": lambda layer, n_layers: layer // 2,
+    "index_1_half": lambda layer, n_layers: layer // 2 + 1,
+    "index_0_reverse": lambda layer, n_layers: n_layers - layer - 1,
+    "index_1_reverse": lambda layer, n_layers: n_layers - layer,
+    "index_0_half_reverse": lambda layer, n_layers: (n_layers - layer - 1) // 2,
+    "index_1_half_reverse": lambda layer, n_layers: (n_layers - layer - 1) // 2 + 1,
+}
+"""Overlap of layer 0, 1, … of ``n_layers``, in columns; named as in the released code."""
