@@ -119,7 +119,7 @@ AXIS_COLOURS = {
     "shared_head": "#00423a",
     "routed_head": "#4fae8e",
     "rank": "#f2b6a0",
-    "d_shared": "#00897b",
+    "d_shared": "#ddd0f0",
     "new_key": "#ffe0c2",
 }
 """One colour per axis, kept through every picture, where each also carries its name."""

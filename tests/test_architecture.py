@@ -22,9 +22,17 @@ ORDER = [
     "stages",
     "attention",
     "rope",
+    "routing",
     "places",
+    "composition",
+    "variants.composed",
+    "variants.collaborative",
     "variants.grouped",
+    "variants.latent",
+    "variants.mixture",
+    "variants.overlapped",
     "variants",
+    "absorbed",
     "ledger",
     "trace",
     "cache",
@@ -34,12 +42,23 @@ ORDER = [
     "variant_costs",
     "configurations",
     "roofline",
+    "convert_latent",
+    "convert_llama",
     "convert",
+    "decomposition",
+    "symmetries",
+    "pooling",
     "peers",
     "difference",
     "training",
     "results",
     "experiments",
+    "experiments.collaborative",
+    "experiments.composed",
+    "experiments.grouped",
+    "experiments.mixture",
+    "experiments.overlapped",
+    "recording",
     "empty_row",
     "wall",
     "pretrained",
@@ -52,7 +71,8 @@ ORDER = [
     "plots.contribution",
     "plots.heat",
     "plots.pipe",
-    "plots.seeds",
+    "plots.spread",
+    "plots.signed",
     "plots.squares",
     "plots",
     "bertviz_page",
@@ -63,10 +83,13 @@ ORDER = [
     "widgets.head_explorer",
     "widgets.head_budget",
     "widgets.cost_lab",
+    "widgets.cache_calculator",
     "widgets.mask_lab",
     "widgets.output_sum",
+    "widgets.pass_stepper",
     "widgets.predict",
     "widgets.scale_lab",
+    "widgets.recipes",
     "widgets.shape_tracer",
     "widgets.stage_stepper",
     "widgets",
@@ -76,7 +99,15 @@ PICTURES = {"matplotlib", "ipywidgets", "anywidget", "bertviz", "IPython", "seab
 OPTIONAL = PICTURES | {"transformers", "huggingface_hub", "safetensors"}
 
 # Any file can be read in one sitting: 200 lines, and these that need more.
-LONGER = {"masks": 260, "trace": 240, "wall": 300, "plots.heat": 225}
+LONGER = {
+    "checks": 250,
+    "configurations": 215,
+    "variants.latent": 230,
+    "masks": 260,
+    "trace": 240,
+    "wall": 300,
+    "plots.heat": 225,
+}
 
 
 def path(module: str) -> Path:
@@ -208,7 +239,7 @@ def test_every_public_name_says_what_it_is(module):
 
 
 # Needs transformers, or is shown by the example of its caller.
-NO_EXAMPLE = {"from_bert", "from_gpt2", "project", "html"}
+NO_EXAMPLE = {"from_bert", "from_gpt2", "from_llama", "project", "html"}
 READ_FIRST = [
     "checks",
     "device",
@@ -223,6 +254,12 @@ READ_FIRST = [
     "roofline",
     "convert",
     "examples",
+    "rope",
+    "places",
+    "training",
+    "results",
+    "variant_costs",
+    "recording",
 ]
 
 
@@ -233,8 +270,11 @@ def test_every_public_function_shows_an_example(module):
     assert without <= NO_EXAMPLE
 
 
-@pytest.mark.parametrize("name", ["MultiHeadAttention", "FusedMultiHeadAttention"])
-def test_the_two_attentions_show_an_example_and_explain_every_parameter(name):
+ATTENTIONS = [name for name in vars(mhsa_lib) if name.endswith("Attention")]
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_every_attention_shows_an_example_and_explain_every_parameter(name):
     cls = getattr(mhsa_lib, name)
     assert ">>>" in cls.__doc__
     module = cls.__module__.removeprefix("mhsa_lib.")
@@ -247,6 +287,21 @@ def test_the_two_attentions_show_an_example_and_explain_every_parameter(name):
         for part in line.split(" : ")[0].split(",")
     }
     assert {a.arg for a in [*arguments.args[1:], *arguments.kwonlyargs]} <= explained
+
+
+LABELS = ("Changes:", "Saves/Costs:", "Is MHA when:", "Source:")
+
+
+@pytest.mark.parametrize("module", [m for m in ORDER if m.startswith("variants.")])
+def test_a_variant_says_what_it_changes_costs_contains_and_comes_from(module):
+    lines = ast.get_docstring(tree(module)).splitlines()
+    labels = [label for line in lines for label in LABELS if line.startswith(label)]
+    assert labels == [*LABELS]
+
+
+@pytest.mark.parametrize("module", [m for m in ORDER if m.startswith("variants.")])
+def test_variants_do_not_know_each_other(module):
+    assert not {name for name in inside(imports(ast.walk(tree(module)))) if "variants" in name}
 
 
 def test_the_names_of_the_interface_are_exported():
@@ -262,6 +317,8 @@ def test_the_names_of_the_interface_are_exported():
         "trace",
         "edit",
         "trace_ops",
+        "remember",
+        "variants",
         "masks",
         "default_device",
     ):

@@ -28,6 +28,11 @@ ALIASES = [
     "AbsorbedKeys",
     "AbsorbedValues",
     "AbsorbedOutputs",
+    "WideQueries",
+    "WideKeys",
+    "WideValues",
+    "WideHeadOutputs",
+    "WideHeadRows",
 ]
 
 

@@ -145,7 +145,7 @@ def preload(tests: set[str]) -> None:
     import torch
     import torch._dynamo
 
-    if tests & {"convert", "errors", "peers", "pretrained", "wall"}:
+    if tests & {"convert", "convert_llama", "rope", "errors", "peers", "pretrained", "wall"}:
         from transformers import AutoTokenizer, BertModel, GPT2Model  # noqa: F401
     torch.set_num_threads(1)
     assert "mhsa_lib" not in sys.modules

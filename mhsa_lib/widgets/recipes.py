@@ -4,6 +4,7 @@ Read off traces of the attention itself: the axes of every wire, which results a
 its FLOPs grow, and which learned numbers it is the first to use.
 """
 
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -80,6 +81,7 @@ def _terms(wire: str, flops: dict[tuple[int, int], int]) -> list[int]:
 
 def _learned(attention: Any) -> dict[str, dict[str, int]]:
     """The parameters that each wire is the first to depend on, with their sizes."""
+    attention = deepcopy(attention).requires_grad_(True)
     left = dict(attention.named_parameters())
     found: dict[str, dict[str, int]] = {}
     with torch.enable_grad(), trace(attention) as wires:
