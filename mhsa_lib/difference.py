@@ -16,6 +16,7 @@ from typing import Any
 from torch import nn
 
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.stages import Stage
 
 STAGES = ("project", "split", "attend", "concat", "W_O")
 
@@ -55,6 +56,12 @@ class Difference:
         return {name: (_name(self.plain, name), _name(self.variant, name)) for name in STAGES}
 
     @property
+    def added(self) -> dict[str, nn.Module]:
+        """The parts of the variant that plain attention has under no name."""
+        known = {name for name, _ in self.plain.named_children()}
+        return {name: m for name, m in self.variant.named_children() if name not in known}
+
+    @property
     def changed_lines(self) -> list[str]:
         """The lines of the variant's ``forward`` that the plain one does not have."""
         old, new = forward(self.plain), forward(self.variant)
@@ -66,18 +73,26 @@ class Difference:
         ]
 
     def sources(self) -> Iterator[tuple[str, list[str], list[str]]]:
-        """Of the whole, and of each stage that changes: its name and both bodies of forward."""
+        """Of the whole, and of each stage that changes: its name and both bodies of forward.
+
+        A stage that is added has no plain body.
+        """
         yield "forward", forward(self.plain), forward(self.variant)
         for name in STAGES:
             old, new = getattr(self.plain, name), getattr(self.variant, name)
             if type(old) is not type(new):
                 yield name, forward(old), forward(new)
+        for name, module in self.added.items():
+            if isinstance(module, Stage):
+                yield name, [], forward(module)
 
     def _changes(self) -> Iterator[tuple[str, str, str]]:
-        """Stage, class in plain attention, and the class or the sizes that are different."""
+        """Part, class in plain attention, and the class or the sizes that are different."""
         for name, (old, new) in self.stages.items():
             sizes = _sizes(getattr(self.plain, name), getattr(self.variant, name))
             yield name, old, new if old != new else ", ".join(["same", *sizes])
+        for name, module in self.added.items():
+            yield name, "–", type(module).__name__
 
     def __repr__(self) -> str:
         rows = [("stage", *self._names()), *self._changes()]
@@ -167,6 +182,8 @@ def _source(title: str, names: tuple[str, str], old: list[str], new: list[str]) 
     if old == new:
         lines = [_line("", line) for line in new]
         panes = _pane(title, " and ".join(names), lines)
+    elif not old:
+        panes = _pane(title, names[1], [_line("+", line) for line in new])
     else:
         sides: tuple[list[str], list[str]] = ([], [])
         for kind, a, b, c, d in SequenceMatcher(None, old, new).get_opcodes():

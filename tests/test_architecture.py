@@ -103,6 +103,7 @@ LONGER = {
     "checks": 250,
     "configurations": 215,
     "variants.latent": 230,
+    "difference": 215,
     "masks": 260,
     "trace": 240,
     "wall": 300,

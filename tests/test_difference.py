@@ -8,6 +8,8 @@ from torch import nn
 
 from mhsa_lib import Attend, FusedMultiHeadAttention, MultiHeadAttention, Split
 from mhsa_lib.difference import Difference, forward
+from mhsa_lib.shapes import HeadOutputs
+from mhsa_lib.stages import Stage
 from mhsa_lib.variants import GroupedQueryAttention
 
 
@@ -185,3 +187,23 @@ def test_the_picture_is_the_same_every_time():
     first = drawn(GroupedQueryAttention(12, 6, 2))
     torch.manual_seed(1)
     assert drawn(GroupedQueryAttention(12, 6, 2)) == first
+
+
+class Echo(Stage):
+    """A stage that plain attention has not."""
+
+    wires = ("echoed",)
+
+    def forward(self, z: HeadOutputs) -> HeadOutputs:
+        return 2 * z
+
+
+def test_an_added_part_is_named_and_a_stage_among_them_shown():
+    attention = MultiHeadAttention(12, 3)
+    attention.echo, attention.W_G = Echo(), nn.Linear(12, 12)
+    difference = Difference(attention)
+    assert list(difference.added) == ["echo", "W_G"]
+    assert [*difference.sources()][1:] == [("echo", [], ["return 2 * z"])]
+    assert "echo     –                   Echo" in repr(difference)
+    text = "".join(data for _, data in Page(difference._repr_html_()).text)
+    assert "+return 2 * z" in text
