@@ -21,6 +21,8 @@ TOKENS, COLUMNS, LARGEST = 4, 6, 100
 class StageStepper(Figure):
     """Numbers to edit, and all later ones follow; to point at, and where they came from lights.
 
+    For plain attention; ``PassStepper`` follows every variant.
+
     The reader sets these traits, and so can Python: ``x``, ``W_Q``, ``W_K``, ``W_V``, ``W_O``
     (nested lists; W as in the formula, which is ``weight.T``), ``mask``, ``step``, and
     ``selected``, a wire's name with indices such as ``["q", 0, 1]``; if that number is not in
@@ -141,7 +143,8 @@ def _numbers(x: Tensor, attention: MultiHeadAttention) -> dict[str, Any]:
     if repr(attention) != repr(MultiHeadAttention(d_model, n_heads, d_head=d_head)):
         raise ValueError(
             f"the stepper follows plain attention: bias=False, dropout=0 and the standard "
-            f"stages; make one and copy the weights of\n{attention}"
+            f"stages; PassStepper follows any attention, its numbers stand still. Here was\n"
+            f"{attention}"
         )
     checks.tokens("x", x, d_model)
     if x.ndim != 2 or not 1 <= len(x) <= TOKENS or max(d_model, n_heads * d_head) > COLUMNS:
