@@ -17,6 +17,7 @@ import torch
 from einops import rearrange
 from torch import nn
 
+from mhsa_lib import checks
 from mhsa_lib import functional as F
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import (
@@ -129,13 +130,11 @@ def _check(attention: Any) -> None:
             f"AbsorbedLatentAttention takes a LatentAttention, not a "
             f"{type(attention).__name__}; other attention has no latent to absorb into."
         )
-    for name, kind in _STANDARD.items():
-        stage = getattr(attention, name)
-        if type(stage) is not kind:
-            raise ValueError(
-                f"{name}={type(stage).__name__} has no absorbed form; only {kind.__name__} "
-                f"has: keep that stage."
-            )
+    checks.stages(attention, _STANDARD, "has no absorbed form", "keep that stage")
 
 
-_STANDARD = {"split": LatentSplit, "attend": LatentAttend, "concat": Concat}
+_STANDARD: dict[str, tuple[type, ...]] = {
+    "split": (LatentSplit,),
+    "attend": (LatentAttend,),
+    "concat": (Concat,),
+}

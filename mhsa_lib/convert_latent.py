@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from mhsa_lib import checks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.rope import HALVES, INTERLEAVED, Rotary
 from mhsa_lib.stages import Attend, Concat, Project, Split
@@ -133,16 +134,15 @@ def mha_to_latent(attention: Any, d_latent: int) -> tuple[LatentAttention, float
 
 def _standard(attention: Any) -> None:
     """Only the stages of plain attention have keys and values that are linear in a token."""
-    kinds = {"project": Project, "split": Split, "attend": Attend, "concat": Concat}
     if not isinstance(attention, MultiHeadAttention):
         raise TypeError(
             f"mha_to_latent takes a MultiHeadAttention, not a {type(attention).__name__}; "
             f"mhsa_lib.convert makes one from other libraries' attention."
         )
-    for name, kind in kinds.items():
-        stage = getattr(attention, name)
-        if type(stage) is not kind:
-            raise ValueError(
-                f"{name}={type(stage).__name__} is not converted to a latent, only "
-                f"{kind.__name__}; pass an attention with the standard stages."
-            )
+    kinds = {"project": Project, "split": Split, "attend": Attend, "concat": Concat}
+    checks.stages(
+        attention,
+        {name: (kind,) for name, kind in kinds.items()},
+        "has no conversion to a latent",
+        "pass an attention with the standard stages",
+    )

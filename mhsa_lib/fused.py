@@ -66,14 +66,8 @@ class FusedMultiHeadAttention(nn.Module):
     @classmethod
     def from_attention(cls, attention: MultiHeadAttention) -> "FusedMultiHeadAttention":
         """The same function, weights copied. The stages must be the standard ones."""
-        for name, kind in _STANDARD.items():
-            stage = getattr(attention, name)
-            if type(stage) not in kind:
-                raise ValueError(
-                    f"{name}={type(stage).__name__} has no fused form; only "
-                    f"{' or '.join(k.__name__ for k in kind)} has: use the five stages, or "
-                    f"replace that stage."
-                )
+        repair = "use the five stages, or replace that stage"
+        checks.stages(attention, _STANDARD, "has no fused form", repair)
         project = attention.project
         fused = cls(
             attention.d_model,

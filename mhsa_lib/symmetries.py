@@ -138,14 +138,8 @@ def key_heads(attention: MultiHeadAttention) -> int:
     >>> key_heads(MultiHeadAttention(12, 3))
     3
     """
-    for name, kinds in _KNOWN.items():
-        stage = getattr(attention, name)
-        if type(stage) not in kinds:
-            raise ValueError(
-                f"{name}={type(stage).__name__} may not have heads that can be merged; only "
-                f"{' or '.join(kind.__name__ for kind in kinds)} has: merge before you replace "
-                f"that stage."
-            )
+    repair = "merge before you replace that stage"
+    checks.stages(attention, _KNOWN, "may not have heads that can be merged", repair)
     return attention.project.W_K.out_features // attention.d_head
 
 

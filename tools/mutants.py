@@ -693,8 +693,8 @@ MUTANTS = [
     ),
     Mutant(
         "fused takes any stage for the standard one",
-        "fused.py",
-        "if type(stage) not in kind:",
+        "checks.py",
+        "if kind not in known:",
         "if False:",
         "fused",
     ),

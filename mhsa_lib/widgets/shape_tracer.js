@@ -21,7 +21,7 @@ export function summary(rows, sizes) {
   const table = rows.find((row) => row.wire === "weights");
   return `${grouped(parameters)} parameters, ${short(flops)} FLOPs, ${short(bytes)} bytes of new memory. `
     + `The table of weights alone is ${grouped(sizes.query)} × ${grouped(sizes.key)} numbers for each of `
-    + `${grouped(sizes.batch * sizes.head)} heads: ${short(table.bytes)} bytes.`;
+    + `${grouped(sizes.batch)} × ${grouped(sizes.head)} heads: ${short(table.bytes)} bytes.`;
 }
 
 function render({ model, el: root }) {

@@ -41,5 +41,5 @@ test("sides of boxes compare across wires, and nothing is too thin to see", () =
 
 test("the sentence speaks of the table of weights", () => {
   const rows = [{ wire: "weights", result: "copy", parameters: 0, flops: 0, bytes: 50_331_648 }];
-  assert.match(summary(rows, { query: 1024, key: 1024, batch: 1, head: 12 }), /1,024 × 1,024 numbers for each of 12 heads: 50.3 M bytes/);
+  assert.match(summary(rows, { query: 1024, key: 1024, batch: 1, head: 12 }), /1,024 × 1,024 numbers for each of 1 × 12 heads: 50.3 M bytes/);
 });

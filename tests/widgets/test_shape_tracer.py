@@ -156,7 +156,7 @@ def test_typing_a_size_changes_every_row(open_figure):
     assert rows["weights"][0] == "batch 2 head 3 query 100 key 100"
     assert rows["weights"][3] == short(2 * 3 * 100 * 100 * 4)
     said = page.get_by_role("status")
-    expect(said).to_contain_text("100 × 100 numbers for each of 6 heads")
+    expect(said).to_contain_text("100 × 100 numbers for each of 2 × 3 heads")
 
 
 def test_arrow_keys_move_a_slider_by_one(open_figure):
