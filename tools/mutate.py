@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 from tools.mutants import MUTANTS, Mutant, test_file  # noqa: E402  the line above finds it
 
 WORKERS = 2
-LIMIT = 120  # seconds for one mistake
+LIMIT = 300  # seconds for one mistake
 LIMIT_CLEAN = 600  # seconds for all tests without any
 NOTICED = 1  # pytest exits with 1 when a test failed
 BROKEN = 99  # the child did not run the tests of the copy
