@@ -2,7 +2,8 @@
 
 An empty header cell announces a column without a name; it becomes a plain cell. The entries of
 the bibliography are the items of a list, but carry a role that lists may not contain. The
-summary of hidden code is called something else than it says.
+summary of hidden code is called something else than it says. Two sources of one name, in two
+comparisons on a page, are no two landmarks.
 """
 
 from typing import Any
@@ -12,6 +13,7 @@ from sphinx.application import Sphinx
 PROPERLY = {
     '<th class="head"><p></p></th>': "<td></td>",
     ' role="doc-biblioentry"': ' role="listitem"',
+    '<pre tabindex="0" role="region" ': '<pre role="group" ',
     '<summary aria-label="Toggle hidden content">': "<summary>",
 }
 
