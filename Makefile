@@ -12,7 +12,7 @@ export HF_HUB_OFFLINE := 1
 export OMP_NUM_THREADS := 1
 
 .NOTPARALLEL:
-.PHONY: help book vendored test quick lint types unit figures mutants notebooks audit compare pages serve repository clean
+.PHONY: help book vendored test quick lint types unit figures mutants notebooks audit compare pages serve bench repository clean
 
 help:
 	@echo "make book        build the book into _build/html (makes its own environment first)"
@@ -22,6 +22,7 @@ help:
 	@echo "make figures     the live figures: against PyTorch, in Chromium, and with a Jupyter server"
 	@echo "make mutants     plant mistakes in the library and see the tests find each of them"
 	@echo "make serve       read the built book at http://localhost:8000"
+	@echo "make bench       time ours beside everybody else's, a quarter of an hour on a quiet machine"
 	@echo "make repository URL=https://…   change the repository's address everywhere"
 	@echo "make clean       remove everything that was made, the environment included"
 
@@ -83,16 +84,25 @@ compare: $(READY)
 	$(STEP) "Notebooks elsewhere, outputs compared" $(PY) -m tools.compare
 
 pages: $(READY)
-	$(STEP) "Built pages in Chromium" $(PYTEST) --dist loadfile tests/book
+	$(STEP) "Built pages in Chromium" $(PYTEST) --dist worksteal tests/book
 
 # --- by hand ---------------------------------------------------------------------------------
 notebooks: $(READY)
 	@$(PY) -m tools.notebooks
 
+.peers/ready: requirements-peers.txt $(READY)
+	$(STEP) "Other people's attention: .peers" $(PY) -m pip install -qq --no-deps --upgrade --target .peers -r $<
+	@touch $@
+
+# Results and pictures go where nothing is overwritten; BENCH="--quick" takes a minute.
+bench: .peers/ready
+	@mkdir -p build/bench
+	@env -u OMP_NUM_THREADS PYTHONPATH=.peers $(PY) -m mhsa_lib.bench --out build/bench/cpu.json --plot build/bench $(BENCH)
+
 repository: $(READY)
 	@$(PY) -m tools.repository $(URL)
 
 clean:
-	rm -rf .venv _build book/_generated node_modules vendor build *.egg-info
+	rm -rf .venv .peers _build book/_generated node_modules vendor build *.egg-info
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

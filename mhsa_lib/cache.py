@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from mhsa_lib import checks, shapes
 from mhsa_lib.places import Places
-from mhsa_lib.stages import Stage
+from mhsa_lib.stages import stages_of
 from mhsa_lib.trace import the_attention
 
 
@@ -111,7 +111,7 @@ def remember(
     with ExitStack() as stack:
         pre: dict[str, Any] = {"with_kwargs": True, "prepend": True}
         stack.callback(attention.register_forward_pre_hook(call.begin, **pre).remove)
-        for stage in _stages(attention):
+        for stage in stages_of(attention).values():
             if stage.cached:
                 hook = stage.register_forward_hook(call.extend, prepend=True)
                 stack.callback(hook.remove)
@@ -133,11 +133,7 @@ class _Call:
     def begin(self, module: nn.Module, args: Any, kwargs: Any) -> None:
         given = signature(module.forward).bind(*args, **kwargs).arguments
         x, context = given["x"], given.get("context")
-        if context is not None and context is not x:
-            raise ValueError(
-                "a cache grows with x, but a context was given; keys of a fixed context do not "
-                "change: compute them once, without remember."
-            )
+        checks.no_context(x, context)
         checks.tokens("x", x, self.attention.d_model)
         self.longer = {}
         self.positions = self.cache.places.next(x.shape[:-2], x.shape[-2], x.device)
@@ -188,11 +184,8 @@ def _key_axis(alias: Any) -> int:
 
 
 def _aliases(attention: nn.Module) -> dict[str, Any]:
-    return {name: a for stage in _stages(attention) for name, a in stage.shapes().items()}
-
-
-def _stages(attention: nn.Module) -> list[Stage]:
-    return [module for module in attention.modules() if isinstance(module, Stage)]
+    stages = stages_of(attention).values()
+    return {wire: alias for stage in stages for wire, alias in stage.shapes().items()}
 
 
 def _hooks(attention: nn.Module) -> list[Any]:

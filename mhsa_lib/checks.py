@@ -189,6 +189,21 @@ def same_batch(x: Tensor, context: Tensor) -> None:
         )
 
 
+def no_context(x: Tensor, context: Tensor | None) -> None:
+    """With a cache only ``x`` may be given, or itself as its context.
+
+    >>> no_context(torch.zeros(2, 8), torch.zeros(3, 8))
+    Traceback (most recent call last):
+    ...
+    ValueError: a cache grows with x, but a context was given; keys of a fixed context ...
+    """
+    if context is not None and context is not x:
+        raise ValueError(
+            "a cache grows with x, but a context was given; keys of a fixed context do not "
+            "change: compute them once, without a cache."
+        )
+
+
 def boolean(mask: Any) -> None:
     """A mask is a boolean tensor, True where a query may look.
 

@@ -205,5 +205,5 @@ def _pane(title: str, name: str, lines: list[str]) -> str:
     label = f"{escape(title)} of {escape(name)}"
     return (
         f"<div><p><code>{escape(title)}</code> of {escape(name)}</p>"
-        f'<pre tabindex="0" role="region" aria-label="{label}">{"".join(lines)}</pre></div>'
+        f'<pre role="group" aria-label="{label}">{"".join(lines)}</pre></div>'
     )

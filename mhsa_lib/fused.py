@@ -6,23 +6,20 @@ nothing to trace inside it; ``to_attention`` gives the five stages with the same
 Source: Dao et al., "FlashAttention", arXiv 2205.14135.
 """
 
-from copy import deepcopy
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mhsa_lib import checks, masks
+from mhsa_lib import checks, kernels, masks, onednn, ragged
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.functional import concat_heads, split_heads
-from mhsa_lib.preallocated import KeyValueCache
+from mhsa_lib.preallocated import Decodes, KeyValueCache
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
 from mhsa_lib.stages import Attend, Concat, Project, Split
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention, GroupedSplit
 
 
-class FusedMultiHeadAttention(nn.Module):
+class FusedMultiHeadAttention(Decodes):
     """Multi-head attention with packed projections and a fused kernel.
 
     Parameters
@@ -60,8 +57,8 @@ class FusedMultiHeadAttention(nn.Module):
         self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_head
         self.n_kv_heads, self.scale, self.dropout = n_kv_heads, d_head**-0.5, dropout
         self.widths = [n_heads * d_head, n_kv_heads * d_head, n_kv_heads * d_head]
-        self.W_QKV = nn.Linear(d_model, sum(self.widths), bias=bias)
-        self.W_O = nn.Linear(n_heads * d_head, d_model, bias=bias)
+        self.W_QKV = onednn.Linear(d_model, sum(self.widths), bias=bias)
+        self.W_O = onednn.Linear(n_heads * d_head, d_model, bias=bias)
 
     @classmethod
     def from_attention(cls, attention: MultiHeadAttention) -> "FusedMultiHeadAttention":
@@ -80,7 +77,7 @@ class FusedMultiHeadAttention(nn.Module):
         parts = [W.state_dict() for W in (project.W_Q, project.W_K, project.W_V)]
         packed = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
         fused.W_QKV.load_state_dict(packed)
-        fused.W_O = deepcopy(attention.W_O)
+        fused.W_O.load_state_dict(attention.W_O.state_dict())
         fused.scale = attention.attend.scale
         return fused.train(attention.training)
 
@@ -100,14 +97,37 @@ class FusedMultiHeadAttention(nn.Module):
         for i, W in enumerate((project.W_Q, project.W_K, project.W_V)):
             packed = self.W_QKV.state_dict()
             W.load_state_dict({n: value.split(self.widths)[i] for n, value in packed.items()})
-        attention.W_O = deepcopy(self.W_O)
+        attention.W_O.load_state_dict(self.W_O.state_dict())
         attention.attend.scale = self.scale
         return attention.train(self.training)
 
-    def cache(self, batch: int, length: int) -> KeyValueCache:
-        """An empty cache for ``length`` tokens of ``batch`` sequences, for ``forward``."""
+    def pack(self) -> "FusedMultiHeadAttention":
+        """Lay the weights out for calls of a few tokens, which without gradients get faster.
+
+        Each copy takes as much memory as its weight. It is made again after an optimizer step
+        or ``load_state_dict``; a change through ``weight.data`` goes unnoticed: pack again.
+        """
+        for W in (self.W_QKV, self.W_O):
+            W.pack()
+        return self
+
+    def cache(
+        self,
+        batch: int,
+        length: int | None = None,
+        *,
+        window: int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> KeyValueCache:
+        """An empty cache for ``length`` tokens of ``batch`` sequences: ``prefill``, ``step``.
+
+        With a ``window`` it is a ring, for a text of any length. Under autocast, ``dtype`` is
+        that of autocast; otherwise that of the weights, as it is when not given.
+        """
+        like = self.W_O.weight
+        options: dict[str, Any] = {"dtype": dtype or like.dtype, "device": like.device}
         sizes = batch, self.n_kv_heads, length, self.d_head
-        return KeyValueCache(*sizes, dtype=self.W_O.weight.dtype, device=self.W_O.weight.device)
+        return KeyValueCache(*sizes, window=window, **options)
 
     def forward(
         self,
@@ -124,35 +144,49 @@ class FusedMultiHeadAttention(nn.Module):
         """
         if cache is None:
             return self._pass(x, context, mask)
-        if context is not None and context is not x:
-            raise ValueError(
-                "a cache grows with x, but a context was given; keys of a fixed context do not "
-                "change: compute them once, without a cache."
-            )
+        checks.no_context(x, context)
         with torch.no_grad():
             return self._continued(x, mask, cache)
 
     def _pass(self, x: Tensor, context: Tensor | None, mask: Any) -> Tokens:
+        lengths = ragged.lengths_of(mask, x) if context is None or context is x else None
+        if lengths is not None:
+            return self._pass_without_padding(x, mask, lengths)
         z = self._attend(*self._heads(x, context), mask)
-        return self.W_O(concat_heads(z))
+        return self.W_O(z.transpose(-2, -3).flatten(-2))
+
+    def _pass_without_padding(
+        self, x: Tensor, mask: masks.Predicate, lengths: tuple[int, ...]
+    ) -> Tokens:
+        """The real tokens of all sequences as one long sequence: no product meets padding."""
+        checks.tokens("x", x, self.d_model)
+        real = ragged.places(lengths, x.shape[-2], x.device)
+        heads = self._heads(x.flatten(end_dim=-2)[real], None)
+        z = ragged.attend(*heads, lengths, mask.reach.band, **self._options())
+        y = self.W_O(z.transpose(-2, -3).flatten(-2))
+        bias = y.new_zeros(self.d_model) if self.W_O.bias is None else self.W_O.bias.to(y)
+        rows = bias.repeat(x.shape[:-1].numel(), 1)
+        return rows.index_copy_(0, real, y).view(x.shape)
 
     def _continued(self, x: Tensor, mask: Any, cache: KeyValueCache) -> Tokens:
         checks.tokens("x", x, self.d_model)
-        cache.places.next(x.shape[:-2], x.shape[-2], x.device)
+        cache.begin(x)
         q, k, v = self._heads(x, None)
-        z = self._attend(q, *cache.write(k, v), cache.places.may_look(mask, self.n_heads))
-        cache.places.take()
-        return self.W_O(concat_heads(z))
+        k, v = cache.extend(k, v)
+        z = self._attend(q, k, v, cache.may_look(mask, self.n_heads))
+        cache.end()
+        return self.W_O(z.transpose(-2, -3).flatten(-2))
 
     def _heads(self, x: Tensor, context: Tensor | None) -> tuple[Queries, Keys, Values]:
-        q, k, v = self._project(x, context)
-        q = split_heads(q, self.n_heads)
-        return q, split_heads(k, self.n_kv_heads), split_heads(v, self.n_kv_heads)
+        heads = (t.unflatten(-1, (-1, self.d_head)) for t in self._project(x, context))
+        q, k, v = (t.transpose(-2, -3) for t in heads)
+        return q, k, v
 
     def _project(self, x: Tensor, context: Tensor | None) -> tuple[Tensor, ...]:
         checks.tokens("x", x, self.d_model)
-        if context is None:
+        if (context is None or context is x) and not self._apart(x):
             return self.W_QKV(x).split(self.widths, dim=-1)
+        context = x if context is None else context
         checks.tokens("context", context, self.d_model)
         checks.same_batch(x, context)
         d_heads, *d_kv_heads = self.widths
@@ -160,25 +194,20 @@ class FusedMultiHeadAttention(nn.Module):
         W_Q, W_KV = self.W_QKV.weight.split(parts)
         bias = self.W_QKV.bias
         b_Q, b_KV = (None, None) if bias is None else bias.split(parts)
-        k, v = F.linear(context, W_KV, b_KV).chunk(2, dim=-1)
-        return F.linear(x, W_Q, b_Q), k, v
+        k, v = onednn.linear(context, W_KV, b_KV).chunk(2, dim=-1)
+        return onednn.linear(x, W_Q, b_Q), k, v
 
     def _attend(self, q: Queries, k: Keys, v: Values, mask: Any) -> HeadOutputs:
-        options: dict[str, Any] = {
-            "dropout_p": self.dropout if self.training else 0.0,
-            "scale": self.scale,
-            "enable_gqa": self.n_kv_heads != self.n_heads,
-        }
-        n_query, n_key = q.shape[-2], k.shape[-2]
-        if mask is masks.causal and (n_query == n_key or n_query == 1):
-            causal = n_query == n_key
-            return F.scaled_dot_product_attention(q, k, v, is_causal=causal, **options)
-        mask = masks.resolve(mask, (*q.shape[:-1], n_key), q.device)
-        if mask is None:
-            return F.scaled_dot_product_attention(q, k, v, **options)
-        sees_nothing = ~mask.any(dim=-1, keepdim=True)
-        z = F.scaled_dot_product_attention(q, k, v, mask | sees_nothing, **options)
-        return z.masked_fill(sees_nothing, 0.0)
+        return kernels.attend(q, k, v, mask, **self._options())
+
+    def _apart(self, x: Tensor) -> bool:
+        """Whether q is better computed alone: then z can take its place in memory."""
+        long = x.shape[-2] >= 256 and x.device.type == "cpu"
+        return long and not torch.is_grad_enabled() and not torch.compiler.is_compiling()
+
+    def _options(self) -> dict[str, Any]:
+        dropout = self.dropout if self.training else 0.0
+        return {"scale": self.scale, "dropout": dropout, "spend_q": True}
 
 
 _STANDARD: dict[str, tuple[type[nn.Module], ...]] = {

@@ -22,6 +22,11 @@ class Step:
     bytes: int
     flops: int
 
+    @property
+    def per_pair(self) -> bool:
+        """Whether it has a number for every pair of a query and a key."""
+        return {"query", "key"} <= self.axes.keys()
+
 
 CELL = "padding:.15em .5em;text-align:left;white-space:nowrap;border:0;background:none"
 NUMBER = CELL + ";text-align:right;font-variant-numeric:tabular-nums"
@@ -72,7 +77,7 @@ def short(number: int) -> str:
 def _row(row: Step, largest: int) -> str:
     chips = "".join(_chip(axis, size) for axis, size in row.axes.items())
     stride = ", ".join(map(str, row.stride))
-    filled = "currentColor" if {"query", "key"} <= row.axes.keys() else "transparent"
+    filled = "currentColor" if row.per_pair else "transparent"
     bar = (
         '<span aria-hidden="true" style="display:inline-block;height:.8em;min-width:1px;'
         f"width:{6 * row.bytes / largest:.3f}em;border:1px solid currentColor;"

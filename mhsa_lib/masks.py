@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import checks
+from mhsa_lib.reach import UNKNOWN, Band, Reach, known
 from mhsa_lib.shapes import Mask
 
 
@@ -28,12 +29,15 @@ from mhsa_lib.shapes import Mask
 class Predicate:
     """A rule about positions, evaluated only when somebody asks.
 
+    ``reach`` says what is known about it beforehand, which kernels use to pass over the rest.
+
     >>> causal(torch.tensor(3), torch.tensor(5))
     tensor(False)
     """
 
     rule: Callable[[Tensor, Tensor], Tensor]
     name: str
+    reach: Reach = UNKNOWN
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
         allowed = self.rule(query, key)
@@ -60,7 +64,8 @@ class Predicate:
         return allowed.expand(*allowed.shape[:-2], n_query, n_key)
 
     def __and__(self, other: "Predicate") -> "Predicate":
-        return Predicate(lambda q, k: self(q, k) & other(q, k), f"({self.name} & {other.name})")
+        name, reach = f"({self.name} & {other.name})", self.reach & other.reach
+        return Predicate(lambda q, k: self(q, k) & other(q, k), name, reach)
 
     def __or__(self, other: "Predicate") -> "Predicate":
         return Predicate(lambda q, k: self(q, k) | other(q, k), f"({self.name} | {other.name})")
@@ -72,7 +77,7 @@ class Predicate:
         return self.name
 
 
-causal = Predicate(lambda query, key: query >= key, "causal")
+causal = Predicate(lambda query, key: query >= key, "causal", Reach(Band(ahead=0), exact=True))
 """No query looks ahead of its own position."""
 
 
@@ -87,7 +92,9 @@ def sliding_window(window: int) -> Predicate:
     """
     checks.positive(window=window)
     return Predicate(
-        lambda query, key: (query >= key) & (query - key < window), f"sliding_window({window})"
+        lambda query, key: (query >= key) & (query - key < window),
+        f"sliding_window({window})",
+        Reach(Band(ahead=0, behind=window - 1), exact=True),
     )
 
 
@@ -115,7 +122,11 @@ def key_padding(lengths: Sequence[int] | Tensor) -> Predicate:
     ■■■  ■··
     """
     ends = _lengths(lengths)
-    return Predicate(lambda query, key: _below(key, ends), f"key_padding({ends.tolist()})")
+    return Predicate(
+        lambda query, key: _below(key, ends),
+        f"key_padding({ends.tolist()})",
+        Reach(key_lengths=known(ends), exact=ends.ndim == 1),
+    )
 
 
 def padding(lengths: Sequence[int] | Tensor) -> Predicate:
@@ -130,7 +141,9 @@ def padding(lengths: Sequence[int] | Tensor) -> Predicate:
     """
     ends = _lengths(lengths)
     return Predicate(
-        lambda query, key: _below(key, ends) & _below(query, ends), f"padding({ends.tolist()})"
+        lambda query, key: _below(key, ends) & _below(query, ends),
+        f"padding({ends.tolist()})",
+        Reach(key_lengths=known(ends), query_lengths=known(ends), exact=ends.ndim == 1),
     )
 
 

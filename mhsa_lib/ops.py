@@ -84,6 +84,8 @@ class Listener(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        if any(hasattr(kind, "to_local") for kind in types):
+            return NotImplemented  # a DTensor: wait for what it does on this device
         out = func(*args, **(kwargs or {}))
         seen = {storage(t) for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)}
         flops = _flops(func, args, kwargs or {}, out)
@@ -153,7 +155,12 @@ def _whole_layer_flops(q: Tensor, k: Tensor, v: Tensor, d_model: int, *_: Any) -
     return 4 * (n_query + n_key) * d_model**2 + 4 * n_query * k.shape[-2] * d_model
 
 
+def _linear_flops(x: Tensor, weight: Tensor, *_: Any) -> int:
+    return 2 * x.numel() * weight.shape[0]
+
+
 _FUSED: dict[str, Callable[..., int]] = {
+    "_linear_pointwise": _linear_flops,
     "_scaled_dot_product_flash_attention_for_cpu": _attention_flops,
     "_scaled_dot_product_fused_attention_overrideable": _attention_flops,
     "_native_multi_head_attention": _whole_layer_flops,

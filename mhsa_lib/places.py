@@ -20,22 +20,14 @@ class Places:
     A call is begun by ``next`` and counts once it is taken; one that fails leaves no trace. The
     tables stay on the CPU, so that asking them never waits for another device.
 
-    Parameters
-    ----------
-    length : the number of slots there may be; None for no limit
+    ``length`` is the number of slots there may be, None for no limit.
 
-    Examples
-    --------
     >>> places = Places(length=4)
     >>> places.next((1,), 3, torch.device("cpu"))
     tensor([[0, 1, 2]])
     >>> places.take()
     >>> places.n_slots, places.lengths.tolist()
     (3, [3])
-    >>> places.next((1,), 2, torch.device("cpu"))
-    Traceback (most recent call last):
-    ...
-    ValueError: the cache has 4 slots, 3 are taken and 2 tokens come; give it a length of 5 ...
     """
 
     def __init__(self, length: int | None = None) -> None:
@@ -60,10 +52,7 @@ class Places:
 
     def announce(self, positions: Any) -> None:
         """The positions (*batch, token) of the next call's tokens; -1 marks padding."""
-        positions = torch.as_tensor(positions).cpu()
-        if positions.is_floating_point() or positions.dtype is torch.bool or not positions.ndim:
-            raise TypeError(f"positions are whole numbers (…, token), not {positions!r}.")
-        self._announced = positions.long()
+        self._announced = whole("positions", positions)
 
     def next(self, batch: Sequence[int], n_tokens: int, device: torch.device) -> Tensor:
         """Begin a call: the positions of its tokens, (*batch, token).
@@ -93,7 +82,7 @@ class Places:
             self._call = start[..., None] + torch.arange(n_tokens)
         else:
             announced, self._announced = self._announced, None
-            self._call = _continuing(announced, start, n_tokens)
+            self._call = continuing(announced, start, n_tokens)
             self._announced = announced
         self._coming = device
         return self._call.to(device)
@@ -139,8 +128,26 @@ class Places:
         return torch.cat([self.table.expand(*positions.shape[:-1], -1), positions], dim=-1)
 
 
-def _continuing(announced: Tensor, start: Tensor, n_tokens: int) -> Tensor:
-    """What was announced, for every sequence, if it counts on from where each one ended."""
+def whole(name: str, numbers: Any) -> Tensor:
+    """Whole numbers, at least one axis of them, on the CPU, where asking them costs nothing.
+
+    >>> whole("lengths", [1.5])
+    Traceback (most recent call last):
+    ...
+    TypeError: lengths are whole numbers, one for each, not tensor([1.5000]).
+    """
+    given = torch.as_tensor(numbers).cpu()
+    if given.is_floating_point() or given.dtype is torch.bool or not given.ndim:
+        raise TypeError(f"{name} are whole numbers, one for each, not {given!r}.")
+    return given.long()
+
+
+def continuing(announced: Tensor, start: Tensor, n_tokens: int) -> Tensor:
+    """What was announced, for every sequence, if it counts on from where each one ended.
+
+    >>> continuing(torch.tensor([[3, 4]]), torch.tensor([3]), n_tokens=2)
+    tensor([[3, 4]])
+    """
     shape = (*start.shape, n_tokens)
     fits = announced.ndim <= len(shape) and announced.shape[-1] == n_tokens
     batch = zip(reversed(announced.shape[:-1]), reversed(start.shape), strict=False)
@@ -150,9 +157,8 @@ def _continuing(announced: Tensor, start: Tensor, n_tokens: int) -> Tensor:
             f"announce one position for every token."
         )
     announced = announced.expand(shape)
-    for row, begin in zip(
-        announced.reshape(-1, n_tokens).tolist(), start.flatten().tolist(), strict=True
-    ):
+    rows = announced.reshape(start.numel(), n_tokens).tolist()
+    for row, begin in zip(rows, start.flatten().tolist(), strict=True):
         real = [position for position in row if position != -1]
         if real != list(range(begin, begin + len(real))):
             raise ValueError(
@@ -162,7 +168,7 @@ def _continuing(announced: Tensor, start: Tensor, n_tokens: int) -> Tensor:
     return announced
 
 
-def right_padded(lengths: Sequence[int], n_tokens: int | None = None) -> Tensor:
+def right_padded(lengths: Any, n_tokens: int | None = None) -> Tensor:
     """Positions of sequences whose padding comes last: (sequence, token), padding -1.
 
     >>> right_padded([3, 1]).tolist()
@@ -172,7 +178,7 @@ def right_padded(lengths: Sequence[int], n_tokens: int | None = None) -> Tensor:
     return torch.where(token < ends, token, -1)
 
 
-def left_padded(lengths: Sequence[int], n_tokens: int | None = None) -> Tensor:
+def left_padded(lengths: Any, n_tokens: int | None = None) -> Tensor:
     """Positions of sequences whose padding comes first: (sequence, token), padding -1.
 
     >>> left_padded([3, 1]).tolist()
@@ -183,8 +189,8 @@ def left_padded(lengths: Sequence[int], n_tokens: int | None = None) -> Tensor:
     return torch.where(token >= start, token - start, -1)
 
 
-def _ends(lengths: Sequence[int], n_tokens: int | None) -> tuple[Tensor, Tensor]:
-    ends = torch.as_tensor(lengths)
+def _ends(lengths: Any, n_tokens: int | None) -> tuple[Tensor, Tensor]:
+    ends = whole("lengths", lengths)
     n_tokens = int(ends.max()) if n_tokens is None else n_tokens
     if (ends < 0).any() or (ends > n_tokens).any():
         raise ValueError(

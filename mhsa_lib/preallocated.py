@@ -1,82 +1,199 @@
-"""Keys and values of a fused attention in memory that is taken once, and only written to.
+"""Caches whose memory is taken once and only written to, and what decodes into them.
+
+A step writes one token and copies nothing of the past, however long that is. Under a window the
+memory is a ring and does not grow with the text.
 
 Source: Shazeer, "Fast Transformer Decoding", arXiv 1911.02150.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from mhsa_lib import checks
-from mhsa_lib.places import Places
-from mhsa_lib.shapes import Keys, NewKeys, NewValues, Values
+from mhsa_lib.places import right_padded
+from mhsa_lib.slots import Slots
 
 
-class KeyValueCache:
-    """Room for ``length`` tokens of ``batch`` sequences; new ones are written behind the old.
+class PreallocatedCache:
+    """Rows of tokens in memory that is taken once, by name: (batch, heads, slot, width).
 
-    Made by ``FusedMultiHeadAttention.cache`` and handed to its ``forward``. For inference: a
-    pass with it has no gradients, because memory that is written to again keeps none.
+    A pass with it has no gradients: memory that is written to again keeps none.
 
-    >>> cache = KeyValueCache(batch=2, n_kv_heads=3, length=8, d_head=4)
-    >>> cache.bytes, cache.n_tokens
-    (1536, 0)
+    Parameters
+    ----------
+    batch : number of sequences
+    length : the most tokens of a sequence; None for no end, which takes a window
+    rows : for every name the heads and the width of what a token leaves
+    window : tokens that a query may look at, its own counted; no more are kept
+    dtype, device : of what will be written
+
+    Examples
+    --------
+    >>> cache = PreallocatedCache(2, 8, {"latent": (1, 6)}, dtype=torch.float16)
+    >>> cache
+    PreallocatedCache(0 tokens, 192 bytes)
     """
 
     def __init__(
         self,
         batch: int,
-        n_kv_heads: int,
-        length: int,
-        d_head: int,
+        length: int | None,
+        rows: Mapping[str, tuple[int, int]],
         *,
+        window: int | None = None,
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
     ) -> None:
-        checks.positive(batch=batch, n_kv_heads=n_kv_heads, length=length, d_head=d_head)
-        self.places = Places(length)
-        shape = batch, n_kv_heads, length, d_head
-        self.k, self.v = (torch.zeros(shape, dtype=dtype, device=device) for _ in range(2))
+        self.slots = Slots(batch, length, window)
+        self.memory = {
+            name: torch.zeros(batch, n, self.slots.n_slots, width, dtype=dtype, device=device)
+            for name, (n, width) in rows.items()
+        }
+        self.device = next(iter(self.memory.values())).device
 
     @property
     def n_tokens(self) -> int:
-        """Slots in use, those with padding included."""
-        return self.places.n_slots
+        """Tokens of the longest sequence so far."""
+        return max(self.slots.ends)
+
+    @property
+    def lengths(self) -> list[int]:
+        """Tokens of every sequence so far, those that a window has forgotten included."""
+        return list(self.slots.ends)
 
     @property
     def bytes(self) -> int:
         """Memory taken, whether written to or not."""
-        return sum(t.numel() * t.element_size() for t in (self.k, self.v))
+        return sum(t.numel() * t.element_size() for t in self.memory.values())
+
+    def __repr__(self) -> str:
+        ring = f" in a ring of {self.slots.n_slots}" if self.slots.window else ""
+        return f"{type(self).__name__}({self.n_tokens} tokens{ring}, {self.bytes:,} bytes)"
 
     def announce(self, positions: Any) -> None:
-        """Positions (batch, token) of the next call's tokens, -1 for padding.
-
-        As ``cache.Cache.announce``.
-        """
-        self.places.announce(positions)
+        """Positions (batch, token) of the next call's tokens; -1 is padding, takes no room."""
+        self.slots.announce(positions)
 
     def forget(self) -> None:
         """Empty the cache; its memory stays."""
-        self.places.forget()
+        for kept in self.memory.values():
+            kept.zero_()
+        self.slots.forget()
 
-    def write(self, k: NewKeys, v: NewValues) -> tuple[Keys, Values]:
-        """Write behind the tokens so far; views of all keys and all values.
+    def begin(self, x: Tensor) -> None:
+        """Begin a call with the tokens of x: does it fit, and where do they stand?"""
+        batch = self.slots.batch
+        if x.shape[:-2] != (batch,):
+            raise ValueError(
+                f"the cache holds sequences of batch {(batch,)}, but x has "
+                f"{tuple(x.shape[:-2])}; go on with the same batch, or start another cache."
+            )
+        if x.device != self.device:
+            raise ValueError(
+                f"the cache is on {self.device}, but x is on {x.device}; move x, or start "
+                f"another cache there."
+            )
+        self.slots.begin(x.shape[-2])
 
-        What is written counts once ``places.take`` says so. Raises ``ValueError`` for another
-        batch, dtype or device.
+    def extend(self, *rows: Tensor) -> list[Tensor]:
+        """What the call looks at, its own rows (batch, heads, token, width) included.
+
+        Views of the memory, written to behind the others or over the oldest; copies only for
+        tokens that lap a ring, which ``end`` writes. Raises ``ValueError`` for other heads or
+        another dtype.
         """
-        for name, new, kept in (("k", k, self.k), ("v", v, self.v)):
-            if new.shape[:-2] != kept.shape[:-2]:
+        for new, (name, kept) in zip(rows, self.memory.items(), strict=True):
+            (heads, width), (room, wide) = new.shape[1::2], kept.shape[1::2]
+            if (heads, width) != (room, wide):
                 raise ValueError(
-                    f"{name} has batch and heads {tuple(new.shape[:-2])}, the cache was made "
-                    f"for {tuple(kept.shape[:-2])}; make one with cache(batch, length)."
+                    f"{name} has {heads} heads of {width}, the cache was made for {room} of "
+                    f"{wide}; make one with cache(batch, length)."
                 )
-            if (new.dtype, new.device) != (kept.dtype, kept.device):
+            if new.dtype != kept.dtype:
                 raise ValueError(
-                    f"{name} is {new.dtype} on {new.device}, the cache {kept.dtype} on "
-                    f"{kept.device}; make the cache after moving the attention."
+                    f"{name} is {new.dtype}, the cache {kept.dtype}; make the cache after "
+                    f"moving the attention, or with cache(…, dtype={new.dtype})."
                 )
-        start, end = self.n_tokens, self.n_tokens + k.shape[-2]
-        self.k[..., start:end, :] = k
-        self.v[..., start:end, :] = v
-        return self.k[..., :end, :], self.v[..., :end, :]
+        n, first, self._waiting = self.slots.n_used, self.slots.oldest, rows
+        if self.slots.in_place:
+            self._write()
+            return [kept[:, :, :n] for kept in self.memory.values()]
+        if not n:
+            return list(rows)
+        parts = [(kept[:, :, first:n], kept[:, :, :first]) for kept in self.memory.values()]
+        return [torch.cat([*p, new], dim=2) for p, new in zip(parts, rows, strict=True)]
+
+    def may_look(self, mask: Any, n_heads: int) -> Any:
+        """The mask of the call over what ``extend`` gave: ``Slots.may_look``."""
+        return self.slots.may_look(mask, n_heads, self.device)
+
+    def end(self) -> None:
+        """End the call: its tokens count from now on."""
+        if self._waiting:
+            self._write()
+        self.slots.take()
+
+    def _write(self) -> None:
+        pairs = zip(self._waiting, self.memory.values(), strict=True)
+        self._waiting = ()
+        if (block := self.slots.block) is not None:
+            start, end = block
+            for new, kept in pairs:
+                kept[:, :, start:end] = new
+            return
+        sequence, token, slot = self.slots.scatter(self.device)
+        for new, kept in pairs:
+            kept.transpose(1, 2)[sequence, slot] = new.transpose(1, 2)[sequence, token]
+
+
+class KeyValueCache(PreallocatedCache):
+    """Keys ``k`` and values ``v`` of every head, (batch, kv_head, slot, d_head).
+
+    Made by ``FusedMultiHeadAttention.cache``.
+
+    >>> cache = KeyValueCache(batch=2, n_kv_heads=3, length=8, d_head=4)
+    >>> cache.bytes, cache.n_tokens
+    (1536, 0)
+    >>> KeyValueCache(batch=2, n_kv_heads=3, length=None, d_head=4, window=2)
+    KeyValueCache(0 tokens in a ring of 2, 384 bytes)
+    """
+
+    def __init__(
+        self, batch: int, n_kv_heads: int, length: int | None, d_head: int, **options: Any
+    ) -> None:
+        checks.positive(n_kv_heads=n_kv_heads, d_head=d_head)
+        sizes = n_kv_heads, d_head
+        super().__init__(batch, length, {"k": sizes, "v": sizes}, **options)
+        self.k, self.v = self.memory.values()
+
+
+class Decodes(nn.Module):
+    """What every fused attention with a cache can do: take a prompt, then token by token."""
+
+    def prefill(self, x: Tensor, cache: Any, lengths: Any = None) -> Tensor:
+        """The prompt, or its next part: x (batch, token, d_model), each token sees its past.
+
+        ``lengths`` are the real tokens of each sequence, the rest of x is padding behind them:
+        it takes no room, sees nothing and is seen by none.
+        """
+        if lengths is not None:
+            padded, start = right_padded(lengths, x.shape[-2]), torch.tensor(cache.lengths)
+            if len(padded) != len(start):
+                raise ValueError(f"{len(padded)} lengths are given for {len(start)} sequences.")
+            cache.announce(torch.where(padded < 0, -1, padded + start[:, None]))
+        try:
+            return self(x, mask=cache.slots.rule, cache=cache)
+        finally:
+            cache.announce(None)
+
+    def step(self, x: Tensor, cache: Any) -> Tensor:
+        """The next token of every sequence, x (batch, 1, d_model)."""
+        if x.ndim < 2 or x.shape[-2] != 1:
+            raise ValueError(
+                f"x {tuple(x.shape)} is not one token for each sequence, (batch, 1, d_model); "
+                f"several tokens are for prefill."
+            )
+        return self(x, mask=cache.slots.rule, cache=cache)

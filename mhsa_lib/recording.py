@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import shapes
-from mhsa_lib.stages import Stage, Wire
+from mhsa_lib.stages import Stage, Wire, stages_of
 
 TINY = 1e-3
 """How far inputs are moved while looking for parents, so that none is zero by chance."""
@@ -71,14 +71,14 @@ def _run(attention: Any, x: Tensor, mask: Any, recording: Recording) -> None:
         for (wire, alias), value in zip(stage.shapes().items(), values, strict=True):
             recording.wires[wire] = value.detach().clone()
             recording.axes[wire] = shapes.axes(alias)[1:]
-        recording.steps.append((_title(stage, names[stage]), stage.wires, says[stage]))
+        title, says = about[stage]
+        recording.steps.append((title, stage.wires, says))
 
-    stages = {m: path for path, m in attention.named_modules() if isinstance(m, Stage)}
-    names, says = (
-        stages,
-        {stage: _says(attention, path, stage) for stage, path in stages.items()},
-    )
-    handles = [stage.register_forward_hook(keep) for stage in stages]
+    about = {
+        stage: (_title(stage, path), _says(attention, path, stage))
+        for path, stage in stages_of(attention).items()
+    }
+    handles = [stage.register_forward_hook(keep) for stage in about]
     attention(x, mask=mask)
     for handle in handles:
         handle.remove()
@@ -104,7 +104,7 @@ def _parents(
             fresh.append(leaves[wire])
         return tuple(fresh) if isinstance(output, tuple) else fresh[0]
 
-    stages = [m for m in attention.modules() if isinstance(m, Stage)]
+    stages = stages_of(attention).values()
     handles = [stage.register_forward_hook(cut) for stage in stages]
     attention(leaves["x"], mask=mask)
     for handle in handles:

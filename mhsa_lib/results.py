@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from torch import nn
+from mhsa_lib.training import n_parameters
 
 FOLDER = Path(__file__).parent / "data" / "experiments"
 
@@ -79,6 +79,7 @@ def measured(
     """Run an experiment for every model and seed; ``progress`` wraps the list of runs.
 
     >>> from types import SimpleNamespace
+    >>> from torch import nn
     >>> coin = SimpleNamespace(NAME="coin", QUESTION="Is it fair?", MEASURE="heads",
     ...     models=lambda: {"coin": lambda: nn.Linear(1, 1)}, run=lambda model, seed: seed / 2)
     >>> measured(coin, seeds=(0, 1)).values
@@ -88,7 +89,7 @@ def measured(
     found: dict[str, list[float]] = {model: [] for model in experiment.models()}
     for model, seed in progress(runs):
         found[model].append(round(experiment.run(model, seed), 6))
-    sizes = {model: _size(build()) for model, build in experiment.models().items()}
+    sizes = {model: n_parameters(build()) for model, build in experiment.models().items()}
     return Results(
         experiment.NAME,
         experiment.QUESTION,
@@ -98,7 +99,3 @@ def measured(
         {model: tuple(numbers) for model, numbers in found.items()},
         {},
     )
-
-
-def _size(model: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in model.parameters())

@@ -65,6 +65,15 @@ class Wire(Stage):
         return value
 
 
+def stages_of(module: nn.Module) -> dict[str, Stage]:
+    """The stages in a module by their path, itself included, in the order they are registered.
+
+    >>> list(stages_of(Attend(scale=0.5)))
+    ['', 'scores', 'weights']
+    """
+    return {path: m for path, m in module.named_modules() if isinstance(m, Stage)}
+
+
 class Project(Stage):
     """Three linear maps: what each token asks, what it offers, what it hands over.
 

@@ -16,7 +16,7 @@ from mhsa_lib import ledger, shapes
 from mhsa_lib.ledger import Step
 from mhsa_lib.ops import Listener, Ops, align, storage
 from mhsa_lib.ops import trace_ops as trace_ops
-from mhsa_lib.stages import Stage
+from mhsa_lib.stages import Stage, stages_of
 
 
 class Wires(dict[str, Tensor]):
@@ -136,7 +136,7 @@ def trace(model: nn.Module) -> Iterator[Wires]:
 
     with ExitStack() as stack:
         stack.callback(attention.register_forward_pre_hook(begin, with_kwargs=True).remove)
-        for stage in _stages(attention):
+        for stage in stages_of(attention).values():
             stack.callback(stage.register_forward_hook(record).remove)
         stack.enter_context(listener)
         yield wires
@@ -159,9 +159,10 @@ def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Ite
     0.0
     """
     attention = the_attention(model)
-    places = [(s, s.wires.index(wire)) for s in _stages(attention) if wire in s.wires]
+    stages = stages_of(attention).values()
+    places = [(s, s.wires.index(wire)) for s in stages if wire in s.wires]
     if len(places) != 1:
-        have = sorted(name for stage in _stages(attention) for name in stage.wires)
+        have = sorted(name for stage in stages for name in stage.wires)
         raise KeyError(f"no single wire {wire!r} in {type(attention).__name__}; it has {have}")
     (stage, position), *_ = places
 
@@ -192,10 +193,6 @@ def _changed(wire: str, value: Tensor, change: Callable[[Tensor], Tensor]) -> Te
     return new
 
 
-def _stages(attention: nn.Module) -> list[Stage]:
-    return [module for module in attention.modules() if isinstance(module, Stage)]
-
-
 def the_attention(model: nn.Module) -> Stage:
     """The only attention of ours in a model; ``ValueError`` if it has none, or several.
 
@@ -204,7 +201,7 @@ def the_attention(model: nn.Module) -> Stage:
     >>> the_attention(nn.Sequential(nn.LayerNorm(12), mha)) is mha
     True
     """
-    paths = {name: m for name, m in model.named_modules() if isinstance(m, Stage)}
+    paths = stages_of(model)
     outermost = {
         path: stage
         for path, stage in paths.items()

@@ -1,6 +1,7 @@
 """Attentions and inputs of every size, drawn by hypothesis, in float64."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from hypothesis import strategies as st
@@ -8,17 +9,23 @@ from torch import Tensor, nn
 
 from mhsa_lib import MultiHeadAttention
 
+Module = TypeVar("Module", bound=nn.Module)
+
 
 def rand(*shape: int) -> Tensor:
     return torch.randn(shape, dtype=torch.float64)
 
 
+def filled(module: Module, std: float = 0.5) -> Module:
+    """The same module with new parameters: no bias, gain or map is left where it starts."""
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=std)
+    return module
+
+
 def mha(d_model: int = 12, n_heads: int = 3, **options) -> MultiHeadAttention:
     """In float64, and with biases that are not close to zero."""
-    attention = MultiHeadAttention(d_model, n_heads, **options).double()
-    for parameter in attention.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return attention
+    return filled(MultiHeadAttention(d_model, n_heads, **options).double())
 
 
 @dataclass

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, Stage, edit, masks, trace
 from mhsa_lib.cache import remember
 from mhsa_lib.difference import Difference
 from mhsa_lib.places import left_padded, right_padded
-from tests.drawn import rand
+from tests.drawn import filled, rand
 from tests.variants.entry import Variant
 
 
@@ -52,10 +51,7 @@ unordered = pytest.mark.parametrize(
 @pytest.fixture
 def attention(variant):
     torch.manual_seed(0)
-    built = variant.build().double().eval()
-    for parameter in built.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return built
+    return filled(variant.build().double().eval())
 
 
 MASKS = {

@@ -12,13 +12,11 @@ from mhsa_lib.cache import remember
 from mhsa_lib.places import left_padded, right_padded
 from mhsa_lib.rope import HALVES, Rotary, RotarySplit
 from mhsa_lib.variants import GroupedQueryAttention, MultiQueryAttention
-from tests.drawn import mha, rand
+from tests.drawn import filled, mha, rand
 
 
 def randomized(attention):
-    for parameter in attention.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return attention.double().eval()
+    return filled(attention).double().eval()
 
 
 def grouped(**options):

@@ -12,7 +12,7 @@ from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
 
 from mhsa_lib import FusedMultiHeadAttention, convert, costs, masks, trace, trace_ops
 from mhsa_lib.masks import to_torch
-from tests.drawn import rand
+from tests.drawn import filled, rand
 
 LIMIT = {torch.float32: 1e-5, torch.float64: 1e-10}
 DTYPE = st.sampled_from(sorted(LIMIT, key=str))
@@ -21,9 +21,7 @@ SIZE = st.integers(1, 4)
 
 def randomized(module: nn.Module, dtype: torch.dtype) -> nn.Module:
     """In evaluation mode, with biases that are not zero."""
-    for parameter in module.parameters():
-        nn.init.normal_(parameter, std=0.3)
-    return module.to(dtype).eval()
+    return filled(module, std=0.3).to(dtype).eval()
 
 
 def bert(n_heads: int, d_head: int, dtype: torch.dtype = torch.float64):

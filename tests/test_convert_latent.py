@@ -14,7 +14,7 @@ from mhsa_lib import MultiHeadAttention, convert, masks, trace
 from mhsa_lib.absorbed import AbsorbedLatentAttention
 from mhsa_lib.cache import remember
 from mhsa_lib.variants import GroupedQueryAttention, LatentAttention
-from tests.drawn import mha, rand
+from tests.drawn import filled, mha, rand
 
 LIMIT = {torch.float32: 1e-5, torch.float64: 1e-10}
 DTYPE = st.sampled_from(sorted(LIMIT, key=str))
@@ -31,9 +31,7 @@ def deepseek(kind: str, dtype=torch.float64, **options):
     config_of, attention_of, rotary_of = PARTS[kind]
     sizes = {"hidden_size": 12, "num_attention_heads": 3, "num_key_value_heads": 3}
     config = config_of(**(sizes | WIDTHS | LATENTS | options), attn_implementation="eager")
-    source = attention_of(config, layer_idx=0)
-    for parameter in source.parameters():
-        nn.init.normal_(parameter, std=0.5)
+    source = filled(attention_of(config, layer_idx=0))
     return source.to(dtype).eval(), rotary_of(config)
 
 

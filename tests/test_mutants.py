@@ -34,9 +34,11 @@ def test_the_mistake_changes_the_file_and_leaves_it_python_or_javascript(tmp_pat
             (tmp_path / f"{i}.mjs").write_text(planted)
     scripts = sorted(map(str, tmp_path.iterdir()))
     if scripts and (node := shutil.which("node")):
-        check = "const {execFileSync: run} = require('child_process');"
-        check += "process.argv.slice(1).forEach((f) => run(process.execPath, ['--check', f]))"
-        subprocess.run([node, "-e", check, *scripts], check=True)
+        parse = "const {readFileSync} = require('fs'), {SourceTextModule} = require('vm');"
+        parse += "for (const identifier of process.argv.slice(1))"
+        parse += " new SourceTextModule(readFileSync(identifier, 'utf8'), {identifier});"
+        options = ["--no-warnings", "--experimental-vm-modules", "-e", parse]
+        subprocess.run([node, *options, *scripts], check=True)
 
 
 def test_the_tests_that_have_to_notice_it_exist():

@@ -16,6 +16,7 @@ import matplotlib.pyplot as plt
 from mhsa_lib import MultiHeadAttention, examples, masks, plots, trace
 from mhsa_lib.plots import contribution, pipe, style
 from mhsa_lib.results import Results
+from mhsa_lib.roofline import Rates
 from mhsa_lib.shapes import AXIS_COLOURS
 
 TOKENS = ["I", "saw", "it"]
@@ -99,6 +100,11 @@ PICTURES = {
     "seeds, large": lambda: plots.seeds(
         demo([f"attention {i} $x_" + "x" * 60 for i in range(7)], (0.5,) * 8 + (0.9,))
     ),
+    "roofline": lambda: plots.roofline(
+        {"here": Rates(100e9, 25e9), "there $x_": Rates(989e12, 4.8e12)},
+        {f"a stage $_{i} " + "x" * 60: (0.5 * 3**i, 1e9 * 3**i) for i in range(9)},
+    ),
+    "roofline, no points": lambda: plots.roofline({"here": Rates(100e9, 25e9)}),
     "bars": lambda: plots.bars({"W_Q": 144, "loss": -0.25}, "value"),
     "signed": lambda: plots.signed(torch.randn(3, 9, 3), list("abcdefghi"), TOKENS, TOKENS),
     "signed, large": lambda: plots.signed(
@@ -294,6 +300,9 @@ WRONG = {
     "lengths": (lambda: plots.curves([1, 2], {"a": [1]}, "x", "y"), "1 values for 2"),
     "log": (lambda: plots.curves([1], {"a": [1]}, "x", "y", log="z"), "log='z' names no axes"),
     "no curve": (lambda: plots.curves([1], {}, "x", "y"), "ys is empty"),
+    "no roof": (lambda: plots.roofline({}), "roofs is empty"),
+    "no rate": (lambda: plots.roofline({"a": Rates(1.0, 1.0)}, {"softmax": (0.0, 1.0)}),
+                r"'softmax' is \(0.0, 1.0\); both numbers have to be above 0"),
     "no bar": (lambda: plots.bars({}, "y"), "values is empty"),
     "signed names": (lambda: plots.signed(torch.ones(1, 2, 2), ["a"], ["x", "y"], ["t"]),
                      r"tables \(1, 2, 2\) are not .* = \(1, 1, 2\); name every table"),
@@ -495,6 +504,22 @@ def test_log_axes_keep_the_sizes_as_ticks():
 def test_bars_carry_their_values():
     plots.bars({"W_Q": 1048576, "loss": 0.12345}, "value")
     assert {"W_Q", "1,048,576", "0.123"} <= {word.strip() for word in said(drawn())}
+
+
+def test_a_roof_bends_at_its_ridge_and_points_lie_where_they_were_measured():
+    plots.roofline({"here": Rates(100e9, 25e9)}, {"W_O": (0.5, 1e10), "mix": (16.0, 9e10)})
+    (ax,) = drawn().axes
+    roof, first, second = ax.lines
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    low, bend, high = roof.get_xdata()
+    assert bend == 4.0
+    assert roof.get_ydata()[1:].tolist() == [100e9, 100e9]
+    assert roof.get_ydata()[0] == pytest.approx(25e9 * low)
+    assert low < 0.5
+    assert high > 16
+    assert [*first.get_xydata()[0], *second.get_xydata()[0]] == [0.5, 1e10, 16.0, 9e10]
+    assert first.get_marker() != second.get_marker()
+    assert {"here, ridge 4", "W_O", "mix"} <= said(plt.gcf())
 
 
 def test_the_running_example_is_drawn_as_it_is():

@@ -1,16 +1,19 @@
 """The fused module decodes into memory that is taken once."""
 
+from functools import partial
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.nn import init
-from torch.testing import assert_close
+from torch import testing
 
 from mhsa_lib import FusedMultiHeadAttention, masks, trace_ops, variant_costs
 from mhsa_lib.cache import remember
 from mhsa_lib.places import left_padded, right_padded
-from tests.drawn import rand
+from tests.drawn import filled, rand
+
+assert_close = partial(testing.assert_close, rtol=0, atol=1e-10)
 
 KV_HEADS = {"plain": 6, "grouped": 2, "multi-query": 1}
 each = pytest.mark.parametrize("fused", KV_HEADS, indirect=True)
@@ -18,9 +21,7 @@ each = pytest.mark.parametrize("fused", KV_HEADS, indirect=True)
 
 def build(kind):
     fused = FusedMultiHeadAttention(12, 6, n_kv_heads=KV_HEADS[kind], d_head=5, bias=True)
-    for parameter in fused.parameters():
-        init.normal_(parameter, std=0.5)
-    return fused.double().eval()
+    return filled(fused).double().eval()
 
 
 @pytest.fixture
@@ -115,6 +116,18 @@ def test_a_step_writes_as_much_after_a_hundred_tokens_as_after_one():
     assert written[0] == written[1] == 2 * x.numel() * x.element_size()
 
 
+@pytest.mark.parametrize("window", [None, 4])
+def test_a_step_of_equally_long_sequences_asks_no_tensor_where_it_stands(window):
+    fused = FusedMultiHeadAttention(12, 3)
+    cache, x = fused.cache(2, 200, window=window), torch.randn(2, 1, 12)
+    fused.prefill(torch.randn(2, 9, 12), cache)
+    made = [
+        [op.name for op in trace_ops(run) if op.result == "copy"]
+        for run in (lambda: fused(x), lambda: fused.step(x, cache))
+    ]
+    assert made[0] == made[1]
+
+
 @pytest.mark.parametrize("kind", KV_HEADS)
 def test_bytes_are_taken_at_once_and_are_those_of_the_formula(kind):
     fused = build(kind).to(torch.bfloat16)
@@ -130,6 +143,153 @@ def test_a_pass_with_a_cache_has_no_gradients():
     assert not fused(x, cache=fused.cache(2, 3)).requires_grad
 
 
+# --- prefill and step ------------------------------------------------------------------------
+
+
+@given(st.integers(0, 5), st.integers(1, 4), st.sampled_from(list(KV_HEADS)))
+def test_a_prompt_and_then_token_by_token_is_one_causal_pass(prompt, n_steps, kind):
+    fused, x = build(kind), rand(2, prompt + n_steps, 12)
+    cache = fused.cache(2, prompt + n_steps)
+    found = [fused.prefill(x[:, :prompt], cache)]
+    found += [fused.step(token, cache) for token in x[:, prompt:].split(1, dim=1)]
+    assert_close(torch.cat(found, dim=1), fused(x, mask=masks.causal))
+
+
+@st.composite
+def ragged(draw):
+    """How many tokens each of two sequences brings in every call, and the padding behind."""
+    calls = draw(
+        st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=4)
+    )
+    return [(lengths, max(lengths) + draw(st.integers(0, 1))) for lengths in calls]
+
+
+@given(ragged(), st.sampled_from([None, 1, 2, 3, 9]), st.sampled_from(list(KV_HEADS)))
+def test_ragged_prompts_in_parts_are_each_as_if_alone(calls, window, kind):
+    """Parts of any lengths, padded behind, and a token for everyone after each."""
+    fused, texts, found = build(kind), [[], []], [[], []]
+    cache = fused.cache(2, 20, window=window)
+    for lengths, n_tokens in calls:
+        x, token = rand(2, n_tokens, 12), rand(2, 1, 12)
+        y, later = fused.prefill(x, cache, lengths), fused.step(token, cache)
+        for item, length in enumerate(lengths):
+            texts[item] += [x[item, :length], token[item]]
+            found[item] += [y[item, :length], later[item]]
+            assert_close(y[item, length:], fused.W_O.bias.expand(n_tokens - length, -1))
+    rule = masks.causal if window is None else masks.sliding_window(window)
+    for text, y in zip(texts, found, strict=True):
+        assert_close(torch.cat(y), fused(torch.cat(text)[None], mask=rule)[0])
+    assert cache.lengths == [sum(map(len, text)) for text in texts]
+
+
+def test_padding_takes_no_room_and_may_be_anything():
+    fused, x = build("grouped"), rand(2, 4, 12)
+    cache, short = fused.cache(2, 4), fused.cache(1, 3)
+    x[1, 2:] = float("nan")
+    fused.prefill(x[:, :3], cache, [3, 2])
+    later = fused.step(x[:, :1], cache)
+    fused.prefill(x[1:, :2], short)
+    assert_close(later[1:], fused.step(x[1:, :1], short))
+    assert (cache.lengths, cache.n_tokens) == ([4, 3], 4)
+
+
+def test_a_prompt_that_failed_can_be_given_again():
+    fused, x = build("plain"), rand(2, 3, 12)
+    cache = fused.cache(2, 5)
+    with pytest.raises(ValueError, match=r"x has shape|8 wide"):
+        fused.prefill(rand(2, 3, 8), cache, [3, 1])
+    expected = fused.step(x[:, :1], fused.cache(2, 5))
+    assert_close(fused.step(x[:, :1], cache), expected)
+
+
+# --- the ring --------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=5),
+    st.integers(1, 6),
+    st.sampled_from(list(KV_HEADS)),
+)
+def test_a_ring_is_a_sliding_window_over_the_whole_text(parts, window, kind):
+    fused, x = build(kind), rand(2, sum(parts), 12)
+    cache = fused.cache(2, window=window)
+    found = [fused.prefill(part, cache) for part in x.split(parts, dim=1)]
+    assert_close(torch.cat(found, dim=1), fused(x, mask=masks.sliding_window(window)))
+    assert cache.k.shape[2] == window
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.integers(1, 3))
+def test_in_a_ring_other_rules_hold_within_the_window(parts, window):
+    fused, x = build("grouped"), rand(2, sum(parts), 12)
+    odd = masks.causal & masks.custom(lambda query, key: (query - key) % 2 == 0)
+    odd |= masks.custom(lambda query, key: key == 2) & masks.causal
+    cache = fused.cache(2, window=window)
+    found = [fused(part, mask=odd, cache=cache) for part in x.split(parts, dim=1)]
+    assert_close(torch.cat(found, dim=1), fused(x, mask=odd & masks.sliding_window(window)))
+
+
+def test_memory_stays_while_the_text_grows():
+    fused = build("plain")
+    cache, sizes, written = fused.cache(1, window=4), set(), set()
+    for i in range(40):
+        x = rand(1, 1, 12)
+        ops = trace_ops(lambda x=x: fused.step(x, cache))
+        sizes.add((cache.bytes, cache.k.data_ptr(), cache.v.data_ptr()))
+        if i >= 4:
+            written.add(tuple((op.name, op.shape) for op in ops))
+    assert len(sizes) == len(written) == 1
+    assert cache.bytes == 2 * 6 * 4 * 5 * 8
+    assert cache.n_tokens == 40
+
+
+def test_a_ring_may_have_an_end():
+    fused, x = build("plain"), rand(1, 6, 12)
+    cache = fused.cache(1, 5, window=3)
+    fused.prefill(x[:, :5], cache)
+    with pytest.raises(ValueError, match="5 slots, 5 are taken and 1 tokens come"):
+        fused.step(x[:, 5:], cache)
+    assert fused.cache(1, 2, window=3).k.shape[2] == 2
+
+
+# --- precision and memory layout -------------------------------------------------------------
+
+
+def test_under_autocast_the_cache_is_as_narrow_as_the_numbers():
+    fused, x = build("grouped").float(), torch.randn(2, 6, 12)
+    cache = fused.cache(2, 6, dtype=torch.bfloat16)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = [fused.prefill(x[:, :4], cache), fused.step(x[:, 4:5], cache)]
+        found.append(fused.step(x[:, 5:], cache))
+    whole = fused(x, mask=masks.causal)
+    testing.assert_close(torch.cat(found, dim=1).float(), whole, rtol=0.05, atol=0.1)
+    assert cache.bytes == fused.cache(2, 6).bytes // 2
+    with pytest.raises(ValueError, match=r"k is torch.float32, the cache torch.bfloat16"):
+        fused.step(x[:, :1], fused.cache(2, 6, dtype=torch.bfloat16))
+
+
+@pytest.mark.parametrize(
+    "view",
+    {
+        "turned": lambda x: x.mT.contiguous().mT,
+        "every second": lambda x: x.repeat_interleave(2, dim=1)[:, ::2],
+        "expanded": lambda x: x[:1, :, :].expand(2, -1, -1),
+    }.values(),
+)
+def test_x_may_lie_in_memory_in_any_way(view):
+    fused, x = build("grouped"), view(rand(2, 6, 12))
+    assert not x.is_contiguous()
+    found, _ = decode(fused, x, (3, 1, 2), masks.causal)
+    assert_close(found, fused(x.contiguous(), mask=masks.causal))
+
+
+def test_it_says_what_it_is():
+    fused = build("grouped")
+    cache, ring = fused.cache(2, 7), fused.cache(2, window=3)
+    fused.prefill(rand(2, 4, 12), cache)
+    assert repr(cache) == "KeyValueCache(4 tokens, 2,240 bytes)"
+    assert repr(ring) == "KeyValueCache(0 tokens in a ring of 3, 960 bytes)"
+
+
 # --- bad input -------------------------------------------------------------------------------
 
 BAD = {
@@ -143,7 +303,7 @@ BAD = {
     ),
     "another dtype": (
         lambda fused, cache: build("plain").float()(rand(2, 1, 12).float(), cache=cache),
-        "k is torch.float32 on cpu, the cache torch.float64 on cpu; make the cache after",
+        r"k is torch.float32, the cache torch.float64; .*, or with cache\(…, dtype=torch.f",
     ),
     "no room": (
         lambda fused, cache: fused(rand(2, 3, 12), cache=cache),
@@ -163,7 +323,7 @@ BAD = {
     ),
     "another number of heads": (
         lambda fused, cache: build("grouped")(rand(2, 1, 12), cache=cache),
-        r"k has batch and heads \(2, 2\), the cache was made for \(2, 6\); make one with cache",
+        "k has 2 heads of 5, the cache was made for 6 of 5; make one with cache",
     ),
 }
 
@@ -188,7 +348,7 @@ def test_a_bad_call_says_so_and_leaves_the_cache_as_it_was(kind):
 @pytest.mark.bothways
 def test_the_first_call_has_the_batch_the_cache_was_made_for():
     fused = build("grouped")
-    words = r"k has batch and heads \(3, 2\), the cache was made for \(2, 2\)"
+    words = r"the cache holds sequences of batch \(2,\), but x has \(3,\)"
     with pytest.raises(ValueError, match=words):
         fused(rand(3, 1, 12), cache=fused.cache(2, 5))
 
@@ -206,3 +366,25 @@ def test_positions_that_do_not_continue_are_refused():
 def test_room_for_nothing_is_refused():
     with pytest.raises(ValueError, match="length=0 is not a size; it must be at least 1"):
         build("plain").cache(2, 0)
+    with pytest.raises(ValueError, match="a cache has an end, or a window; give it a length"):
+        build("plain").cache(2)
+
+
+@pytest.mark.bothways
+@pytest.mark.parametrize("lengths", [[4, 1], [-1, 2], [1, 2, 3], [1.5, 1]], ids=str)
+def test_lengths_that_do_not_fit_are_refused(lengths):
+    fused = build("plain")
+    cache = fused.cache(2, 5)
+    words = r"lengths .* do not fit 3 tokens|3 lengths are given for 2 sequences|whole numbers"
+    with pytest.raises((ValueError, TypeError), match=words):
+        fused.prefill(rand(2, 3, 12), cache, lengths)
+    assert cache.n_tokens == 0
+    fused.step(rand(2, 1, 12), cache)
+
+
+@pytest.mark.bothways
+@pytest.mark.parametrize("shape", [(2, 0, 12), (2, 2, 12), (12,)], ids=str)
+def test_a_step_is_one_token(shape):
+    fused = build("plain")
+    with pytest.raises(ValueError, match="is not one token for each sequence"):
+        fused.step(rand(*shape), fused.cache(2, 5))

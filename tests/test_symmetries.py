@@ -11,7 +11,7 @@ from mhsa_lib import Split, masks
 from mhsa_lib.rope import HALVES, INTERLEAVED, Rotary, RotarySplit
 from mhsa_lib.symmetries import aligned, by_head, key_heads, procrustes, with_pairing, write
 from mhsa_lib.variants import GroupedQueryAttention
-from tests.drawn import mha, rand
+from tests.drawn import filled, mha, rand
 
 
 def orthogonal(d_head):
@@ -19,10 +19,7 @@ def orthogonal(d_head):
 
 
 def grouped(**options):
-    attention = GroupedQueryAttention(12, 6, 3, **options).double()
-    for parameter in attention.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return attention
+    return filled(GroupedQueryAttention(12, 6, 3, **options).double())
 
 
 BUILD = {

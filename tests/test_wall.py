@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from mhsa_lib import masks, wall
+from tests.fused_paths import PATHS
 
 IMPLEMENTATIONS = {
     "loops",
@@ -30,6 +31,13 @@ OURS = IMPLEMENTATIONS - wall.FOREIGN
 @pytest.fixture(scope="module")
 def results():
     return wall.build()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_way_of_the_fused_module_computes_the_same_function(path):
+    results = wall.build(names=[], extra={path: PATHS[path]})
+    assert [result for result in results if not result.passed] == []
+    assert sum(result.delta is not None for result in results) > 30
 
 
 def test_the_wall_has_every_implementation(results):

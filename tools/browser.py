@@ -2,7 +2,7 @@
 
 import functools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -130,8 +130,10 @@ def listen(tab: Any, result: Visit, address: str) -> None:
     tab.on("pageerror", lambda error: result.console.append(f"uncaught: {error}"))
 
 
-def visit(context: Any, address: str, name: str) -> Visit:
-    """Open one page and look at it."""
+def visit(
+    context: Any, address: str, name: str, look: Callable[[Any], None] | None = None
+) -> Visit:
+    """Open one page and look at it; ``look`` is given the tab before it is closed."""
     result = Visit(name)
     tab = context.new_page()
     listen(tab, result, address)
@@ -143,5 +145,7 @@ def visit(context: Any, address: str, name: str) -> Visit:
     result.alive = tab.locator("[data-mhsa-figure][data-mhsa-alive]").count()
     result.views = [marks(frame) for frame in tab.frames if frame != tab.main_frame]
     result.text = tab.locator("body").inner_text()
+    if look is not None:
+        look(tab)
     tab.close()
     return result

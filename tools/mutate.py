@@ -13,7 +13,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import wait
@@ -27,7 +27,7 @@ from tools.mutants import MUTANTS, Mutant, test_file  # noqa: E402  the line abo
 
 WORKERS = 2
 LIMIT = 300  # seconds for one mistake
-LIMIT_CLEAN = 600  # seconds for all tests without any
+LIMIT_CLEAN = 600  # seconds for a worker's share of all tests without any
 NOTICED = 1  # pytest exits with 1 when a test failed
 BROKEN = 99  # the child did not run the tests of the copy
 FORK = get_context("fork")
@@ -82,9 +82,7 @@ def launch(mutant: Mutant | None, tests: set[str], scratch: Path) -> Run:
     """Copy the library and its tests, plant the mistake, and start pytest on the copy."""
     folder = Path(tempfile.mkdtemp(dir=scratch))
     for name in ("mhsa_lib", "tests"):
-        shutil.copytree(
-            ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
-        )
+        shutil.copytree(ROOT / name, folder / name)  # what is compiled too, while it is true
     shutil.copy(ROOT / "pyproject.toml", folder)
     if mutant:
         (folder / "mhsa_lib" / mutant.file).write_text(planted(mutant))
@@ -117,15 +115,12 @@ def check(folder: Path, tests: list[str]) -> None:
         os._exit(code)
 
 
-def results(mutants: list[Mutant | None], tests: set[str], scratch: Path) -> Iterator[Run]:
-    """Yield every run as it ends, ``WORKERS`` at a time."""
-    waiting, running = list(mutants), list[Run]()
+def results(jobs: Sequence[tuple[Mutant | None, set[str]]], scratch: Path) -> Iterator[Run]:
+    """Yield every run as it ends, ``WORKERS`` at a time; a job is a mistake and its tests."""
+    waiting, running = list(jobs), list[Run]()
     while waiting or running:
         while waiting and len(running) < WORKERS:
-            mutant = waiting.pop(0)
-            running.append(
-                launch(mutant, set(mutant.tests.split()) if mutant else tests, scratch)
-            )
+            running.append(launch(*waiting.pop(0), scratch))
         wait([run.process.sentinel for run in running], timeout=1)
         for run in list(running):
             if time.monotonic() - run.start > (LIMIT if run.mutant else LIMIT_CLEAN):
@@ -145,8 +140,13 @@ def preload(tests: set[str]) -> None:
     import torch
     import torch._dynamo
 
-    if tests & {"convert", "convert_llama", "rope", "errors", "peers", "pretrained", "wall"}:
+    from_elsewhere = {"convert", "convert_latent", "convert_llama", "errors", "peers"}
+    if tests & (from_elsewhere | {"pretrained", "rope", "wall"}):
         from transformers import AutoTokenizer, BertModel, GPT2Model  # noqa: F401
+    if any(name == "plots" or name.startswith("widgets/") for name in tests):
+        import anywidget  # noqa: F401
+        import matplotlib.pyplot  # noqa: F401
+        import playwright.sync_api  # noqa: F401
     torch.set_num_threads(1)
     assert "mhsa_lib" not in sys.modules
 
@@ -161,12 +161,14 @@ def main(*words: str) -> int:
     start, survivors = time.monotonic(), []
     preload(tests)
     with tempfile.TemporaryDirectory() as scratch:
-        (clean,) = results([None], tests, Path(scratch))
-        if clean.verdict():
-            print(f"The tests fail without any mistake: {clean.verdict()}")
+        shares = [set(sorted(tests)[i::WORKERS]) for i in range(WORKERS)]
+        clean = results([(None, share) for share in shares if share], Path(scratch))
+        if faults := [run.verdict() for run in clean if run.verdict()]:
+            print("The tests fail without any mistake:", *faults)
             return 1
         print(f"{len(tests)} test files are green without a mistake.", flush=True)
-        for i, run in enumerate(results(list(chosen), tests, Path(scratch)), start=1):
+        jobs = [(mutant, set(mutant.tests.split())) for mutant in chosen]
+        for i, run in enumerate(results(jobs, Path(scratch)), start=1):
             verdict = run.verdict()
             print(
                 f"[{i:3}/{len(chosen)}] {run.name}: {verdict or run.killer()}",

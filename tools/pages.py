@@ -42,7 +42,12 @@ class Page:
         return file, unquote(parts.fragment)
 
 
+def files() -> list[Path]:
+    """Return the file of every page of the built book, in order."""
+    found = [f for f in SITE.rglob("*.html") if f.relative_to(SITE).parts[0] not in NOT_PAGES]
+    return sorted(found)
+
+
 def read() -> dict[Path, Page]:
     """Return every page of the built book, by its file."""
-    files = [f for f in SITE.rglob("*.html") if f.relative_to(SITE).parts[0] not in NOT_PAGES]
-    return {f: Page(f, BeautifulSoup(f.read_text(), "html.parser")) for f in sorted(files)}
+    return {f: Page(f, BeautifulSoup(f.read_text(), "html.parser")) for f in files()}

@@ -2,8 +2,7 @@
 
 An empty header cell announces a column without a name; it becomes a plain cell. The entries of
 the bibliography are the items of a list, but carry a role that lists may not contain. The
-summary of hidden code is called something else than it says. Two sources of one name, in two
-comparisons on a page, are no two landmarks.
+summary of hidden code is called something else than it says.
 """
 
 from typing import Any
@@ -13,7 +12,6 @@ from sphinx.application import Sphinx
 PROPERLY = {
     '<th class="head"><p></p></th>': "<td></td>",
     ' role="doc-biblioentry"': ' role="listitem"',
-    '<pre tabindex="0" role="region" ': '<pre role="group" ',
     '<summary aria-label="Toggle hidden content">': "<summary>",
 }
 

@@ -14,6 +14,9 @@ from mhsa_lib.plots.heat import heads as heads
 from mhsa_lib.plots.heat import heat_map as heat_map
 from mhsa_lib.plots.heat import layers_by_heads as layers_by_heads
 from mhsa_lib.plots.pipe import pipeline as pipeline
+from mhsa_lib.plots.ratios import memory as memory
+from mhsa_lib.plots.ratios import ratios as ratios
+from mhsa_lib.plots.roof import roofline as roofline
 from mhsa_lib.plots.signed import signed as signed
 from mhsa_lib.plots.spread import seeds as seeds
 from mhsa_lib.plots.squares import mask as mask
@@ -27,7 +30,10 @@ __all__ = [
     "heat_map",
     "layers_by_heads",
     "mask",
+    "memory",
     "pipeline",
+    "ratios",
+    "roofline",
     "seeds",
     "signed",
     "wall",

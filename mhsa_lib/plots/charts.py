@@ -40,7 +40,7 @@ def curves(
         ax.set_xticks(x, [_short(value) for value in x])
         ax.set_xticks([], minor=True)
     plain(ax, xlabel, ylabel)
-    _name_ends(ax, x, ys)
+    name_ends(ax, x, ys)
 
 
 def bars(values: Mapping[str, float | int], ylabel: str) -> None:
@@ -79,8 +79,11 @@ def plain(ax: Any, xlabel: str, ylabel: str) -> None:
     ax.grid(alpha=0.25)
 
 
-def _name_ends(
-    ax: Any, x: Sequence[float | int], ys: Mapping[str, Sequence[float | int]]
+def name_ends(
+    ax: Any,
+    x: Sequence[float | int],
+    ys: Mapping[str, Sequence[float | int]],
+    colours: Sequence[str] = style.SERIES,
 ) -> None:
     """Write each name right of its curve, moved apart where ends come close."""
     ax.figure.draw_without_rendering()
@@ -99,7 +102,7 @@ def _name_ends(
             va="center",
             color=style.INK,
             parse_math=False,
-            arrowprops={"arrowstyle": "-", "color": style.SERIES[i % 8], "lw": 1},
+            arrowprops={"arrowstyle": "-", "color": colours[i % len(colours)], "lw": 1},
         )
 
 

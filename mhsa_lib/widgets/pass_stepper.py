@@ -1,8 +1,8 @@
 """One pass of any attention, stage by stage, with every number and where it came from."""
 
+import math
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 from traitlets import Dict, Int, List
 
@@ -35,6 +35,7 @@ class PassStepper(Figure):
 
     Examples
     --------
+    >>> import torch
     >>> from mhsa_lib.variants import MultiQueryAttention
     >>> stepper = PassStepper(torch.randn(2, 4), MultiQueryAttention(4, 2))
     >>> [step["step"] for step in stepper.recorded["steps"]]
@@ -121,4 +122,4 @@ def _finite(rows: Any) -> Any:
     """JSON has no infinity: a forbidden score is null."""
     if isinstance(rows, list):
         return [_finite(row) for row in rows]
-    return round(rows, 6) if torch.tensor(rows).isfinite() else None
+    return round(rows, 6) if math.isfinite(rows) else None

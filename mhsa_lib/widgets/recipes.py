@@ -23,24 +23,17 @@ def traced_at(attention: Any, batch: int, seq: int) -> Wires:
     return wires
 
 
-def fixed_sizes(attention: Any) -> dict[str, Any]:
-    """Every axis whose size does not depend on the input.
+def recipe_of(attention: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Rows of the ledger, and every axis whose size does not depend on the input.
+
+    ``terms`` of a row are FLOPs c + batch · (a n + b n²), as [c, a, b]. Raises ``ValueError``
+    if the FLOPs of a wire grow in another way.
 
     >>> from mhsa_lib import MultiHeadAttention
-    >>> fixed_sizes(MultiHeadAttention(12, 3))
+    >>> recipe, fixed = recipe_of(MultiHeadAttention(12, 3))
+    >>> fixed
     {'d_heads': 12, 'd_kv_heads': 12, 'head': 3, 'd_head': 4, 'kv_head': 3, 'd_model': 12}
-    """
-    sizes = traced_at(attention, 2, 7).sizes
-    return {axis: size for axis, size in sizes.items() if axis not in GROWING}
-
-
-def recipe_of(attention: Any) -> list[dict[str, Any]]:
-    """Rows of the ledger: ``terms`` are FLOPs c + batch · (a n + b n²), as [c, a, b].
-
-    Raises ``ValueError`` if the FLOPs of a wire grow in another way.
-
-    >>> from mhsa_lib import MultiHeadAttention
-    >>> rows = {row["wire"]: row for row in recipe_of(MultiHeadAttention(12, 3))}
+    >>> rows = {row["wire"]: row for row in recipe}
     >>> rows["q"]["terms"], rows["scores"]["terms"], rows["y"]["learned"]
     ([0, 288, 0], [0, 0, 24], 144)
     """
@@ -62,7 +55,8 @@ def recipe_of(attention: Any) -> list[dict[str, Any]]:
                 "weight": ", ".join(names),
             }
         )
-    return rows
+    sizes = at[2, 7].sizes
+    return rows, {axis: size for axis, size in sizes.items() if axis not in GROWING}
 
 
 def _terms(wire: str, flops: dict[tuple[int, int], int]) -> list[int]:
@@ -87,7 +81,7 @@ def _learned(attention: Any) -> dict[str, dict[str, int]]:
     with torch.enable_grad(), trace(attention) as wires:
         attention(_zeros(attention, 1, 2).requires_grad_())
     for wire, value in wires.items():
-        for path in [path for path, p in left.items() if _depends(value, p)]:
+        for path in _behind(value, left):
             parameter = left.pop(path)
             name = path.removesuffix(".weight").removesuffix(".bias").rpartition(".")[2]
             sizes = found.setdefault(wire, {})
@@ -95,13 +89,14 @@ def _learned(attention: Any) -> dict[str, dict[str, int]]:
     return found
 
 
-def _depends(value: Tensor, parameter: Tensor) -> bool:
-    if not value.requires_grad:
-        return False
-    (gradient,) = torch.autograd.grad(
-        value.sum(), [parameter], retain_graph=True, allow_unused=True
+def _behind(value: Tensor, parameters: dict[str, Tensor]) -> list[str]:
+    """Which parameters a value was computed with."""
+    if not (value.requires_grad and parameters):
+        return []
+    gradients = torch.autograd.grad(
+        value.sum(), list(parameters.values()), retain_graph=True, allow_unused=True
     )
-    return gradient is not None
+    return [path for path, g in zip(parameters, gradients, strict=True) if g is not None]
 
 
 def _zeros(attention: Any, batch: int, seq: int) -> Tensor:

@@ -13,7 +13,7 @@ from mhsa_lib.ledger import short
 from mhsa_lib.shapes import AXIS_COLOURS
 from mhsa_lib.trace import Wires, trace
 from mhsa_lib.widgets.figure import Figure
-from mhsa_lib.widgets.recipes import fixed_sizes, recipe_of, traced_at
+from mhsa_lib.widgets.recipes import recipe_of, traced_at
 
 LEARNED = {"q": "W_Q", "k": "W_K", "v": "W_V", "y": "W_O"}
 
@@ -55,8 +55,8 @@ class ShapeTracer(Figure):
     def of(cls, attention: Any, **sizes: Any) -> "ShapeTracer":
         """The wires of an attention as it was built, for any ``batch`` and ``seq``."""
         own = {"d_model": attention.d_model, "n_heads": attention.n_heads}
-        fixed = fixed_sizes(attention)
-        tracer = cls(**own, recipe=recipe_of(attention), fixed=fixed, **sizes)
+        recipe, fixed = recipe_of(attention)
+        tracer = cls(**own, recipe=recipe, fixed=fixed, **sizes)
         tracer._attention = attention
         return tracer
 

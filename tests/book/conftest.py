@@ -1,6 +1,7 @@
 """The built pages, read once, and one browser for all that open them."""
 
 import sys
+from collections import defaultdict
 
 import pytest
 
@@ -11,17 +12,26 @@ from tools import pages as book
 sys.path.insert(0, str(ROOT / "book" / "_ext"))  # as Sphinx does
 
 
+def pytest_generate_tests(metafunc):
+    """Give each page a test of its own, so that two workers share them evenly.
+
+    index.html only leads to the first page.
+    """
+    if "name" in metafunc.fixturenames:
+        names = [file.relative_to(book.SITE).as_posix() for file in book.files()]
+        metafunc.parametrize("name", [name for name in names if name != "index.html"])
+
+
 @pytest.fixture(scope="session")
-def pages():
+def site():
     if not (book.SITE / "index.html").exists():
         missing("no built book in _build/html: run `make book`")
-    return book.read()
+    return book.SITE
 
 
 @pytest.fixture(scope="session")
-def names(pages):
-    """The pages to open; index.html only leads to the first of them."""
-    return [page.name for page in pages.values() if page.name != "index.html"]
+def pages(site):
+    return book.read()
 
 
 @pytest.fixture(scope="session")
@@ -37,29 +47,21 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
-def served():
-    with browser.serve(book.SITE) as address:
+def light(chromium):
+    """Tabs of one desktop, in the light: what one page loads is kept for the next."""
+    return chromium.new_context(viewport=browser.DESKTOP, color_scheme="light")
+
+
+@pytest.fixture(scope="session")
+def dark(chromium):
+    """Tabs of one desktop, in the dark."""
+    return chromium.new_context(viewport=browser.DESKTOP, color_scheme="dark")
+
+
+@pytest.fixture(scope="session")
+def served(site):
+    with browser.serve(site) as address:
         yield address
-
-
-@pytest.fixture(scope="session")
-def over_http(names, chromium, served):
-    """Visit every page over http, in the light."""
-    context = chromium.new_context(viewport=browser.DESKTOP, color_scheme="light")
-    return [browser.visit(context, served, name) for name in names]
-
-
-@pytest.fixture(scope="session")
-def from_file(names, chromium):
-    """Visit every page as a file, in the dark."""
-    context = chromium.new_context(viewport=browser.DESKTOP, color_scheme="dark")
-    return [browser.visit(context, book.SITE.as_uri(), name) for name in names]
-
-
-@pytest.fixture(scope="session", params=["over_http", "from_file"])
-def visits(request):
-    """All visits, one way after the other."""
-    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture
@@ -73,9 +75,12 @@ def say(record_property):
 
 
 def pytest_terminal_summary(terminalreporter):
+    sections = defaultdict(list)
     for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
         for name, (title, *rows) in report.user_properties:
             if name == "said" and report.when == "call":
-                terminalreporter.section(title)
-                for row in rows:
-                    terminalreporter.write_line(row)
+                sections[title] += rows
+    for title, rows in sections.items():
+        terminalreporter.section(title)
+        for row in rows:
+            terminalreporter.write_line(row)

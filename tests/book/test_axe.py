@@ -1,14 +1,13 @@
-"""Each page in Chromium: judged by axe-core, and of the right width.
+"""Each page over http, all other hosts blocked: whole, judged by axe-core, and not too wide.
 
 Every page is judged on a light desktop and on a dark phone, with its answers open: both colours
 and both layouts. Three pages are judged on a dark desktop and a light phone too. The listings
 of the library's source are left to the chapters, whose code has the same colours.
 """
 
-import pytest
-
+from tests.book.whole import wrong
 from tools import ROOT
-from tools.browser import DESKTOP, PHONE, TABLET, WIDE, settle
+from tools.browser import DESKTOP, PHONE, TABLET, WIDE, visit
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 # Rules of the stock theme that the project cannot satisfy, each with its reason. None is left.
@@ -49,37 +48,26 @@ def too_wide(tab):
     return found
 
 
-@pytest.fixture(scope="module")
-def judged(names, chromium, served):
-    """Per page: what axe says, and at which widths it scrolls sideways."""
-    context = chromium.new_context(viewport=DESKTOP, reduced_motion="reduce")
-    results = {}
-    for name in names:
-        tab = context.new_page()
-        tab.goto(f"{served}/{name}", wait_until="load")
-        settle(tab)
-        tab.evaluate(OPEN)
-        tab.evaluate(SHOW)
-        for frame in tab.frames:
-            frame.evaluate(AXE.read_text())
-        faults = judge(tab, DESKTOP, "light")
-        wide = too_wide(tab)
-        faults += judge(tab, PHONE, "dark")
-        if name in FOUR_WAYS:
-            faults += judge(tab, PHONE, "light") + judge(tab, DESKTOP, "dark")
-        results[name] = faults, wide
-        tab.close()
-    context.close()
-    return results
+def judged(tab, name):
+    """What axe says of an open page, and at which widths it scrolls sideways."""
+    tab.emulate_media(reduced_motion="reduce")
+    tab.evaluate(OPEN)
+    tab.evaluate(SHOW)
+    for frame in tab.frames:
+        frame.evaluate(AXE.read_text())
+    faults = judge(tab, DESKTOP, "light") + too_wide(tab) + judge(tab, PHONE, "dark")
+    if name in FOUR_WAYS:
+        faults += judge(tab, PHONE, "light") + judge(tab, DESKTOP, "dark")
+    return faults
 
 
-def test_axe_finds_no_fault_on_any_page(judged, say):
-    say("Faults found by axe-core", [f"{len(f):2}  {name}" for name, (f, _) in judged.items()])
-    assert [f"{name}: {f}" for name, (faults, _) in judged.items() for f in faults] == []
-
-
-def test_no_page_scrolls_sideways_at_any_width(judged):
-    assert [f"{name} at {w}" for name, (_, wide) in judged.items() for w in wide] == []
+def test_a_page_over_http_is_whole_accessible_and_fits_its_screen(name, light, served, say):
+    faults = []
+    seen = visit(light, served, name, look=lambda tab: faults.extend(judged(tab, name)))
+    if seen.figures:
+        say("Live figures: alive, of all", [f"{seen.alive:2} of {seen.figures:2}  {name}"])
+    assert wrong(seen) == []
+    assert faults == []
 
 
 def test_axe_would_find_a_fault(chromium, served):

@@ -20,7 +20,7 @@ def address(request, served):
 
 
 @pytest.fixture
-def tab(chromium, pages):
+def tab(chromium, site):
     context = chromium.new_context(viewport=DESKTOP)
     yield context.new_page()
     context.close()

@@ -1,64 +1,29 @@
-"""Every page, opened over http and from a file with all other hosts blocked, is whole."""
+"""Each page from a file, all other hosts blocked, is whole; what is missing is said."""
 
 import os
 import shutil
 
 import pytest
 
+from tests.book.whole import wrong
 from tools.browser import DESKTOP, visit
-from tools.pages import SITE
 
 CHAPTER = "notebooks/10_heads_of_a_real_model.html"  # has formulas, pictures and BertViz
 
 
-def about(visits, attribute):
-    return [f"{v.name}: {line}" for v in visits for line in getattr(v, attribute)]
+def test_a_page_from_a_file_is_whole(name, dark, site):
+    assert wrong(visit(dark, site.as_uri(), name)) == []
 
 
-def test_no_page_asks_another_host_for_anything(visits):
-    assert about(visits, "asked") == []
-
-
-def test_everything_a_page_asks_for_is_there(visits):
-    assert about(visits, "failed") == []
-
-
-def test_the_console_of_every_page_is_clean(visits):
-    assert about(visits, "console") == []
-
-
-def test_no_page_shows_a_traceback(visits):
-    words = ["Traceback (most recent call last)", "<Figure size", "<Axes:", "could not start"]
-    docstrings = ("_modules", "book/api")  # where an example may show one
-    chapters = [v for v in visits if not v.name.startswith(docstrings)]
-    assert [f"{v.name}: {w}" for v in chapters for w in words if w in v.text] == []
-
-
-def test_every_formula_is_typeset(visits):
-    poor = [f"{v.name}: {v.typeset} of {v.formulas}" for v in visits if v.typeset != v.formulas]
-    assert poor == []
-    assert any(v.formulas for v in visits)
-
-
-def test_every_live_figure_is_alive(visits, say):
-    say(
-        "Live figures: alive, of all",
-        [f"{v.alive:2} of {v.figures:2}  {v.name}" for v in visits if v.figures],
-    )
-    assert [v.name for v in visits if v.alive != v.figures] == []
-    assert any(v.figures for v in visits)
-
-
-def test_bertviz_draws_its_picture(visits):
-    drawn = {v.name: v.views for v in visits if v.views}
-    assert drawn[CHAPTER]
-    assert [name for name, views in drawn.items() if min(views) < 10] == []
+def test_formulas_live_figures_and_the_marks_of_bertviz_are_counted(dark, site):
+    seen = visit(dark, site.as_uri(), CHAPTER)
+    assert min(seen.formulas, seen.figures, len(seen.views)) > 0
 
 
 @pytest.fixture
-def copy(tmp_path, pages):
+def copy(tmp_path, site):
     """A copy of the site from which files may be taken away; the others are links."""
-    return shutil.copytree(SITE, tmp_path / "html", copy_function=os.link)
+    return shutil.copytree(site, tmp_path / "html", copy_function=os.link)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """Collaborative attention: the authors' numbers, what sharing means, costs, bad input."""
 
-import json
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 import torch
@@ -17,16 +15,12 @@ from mhsa_lib.decomposition import comparisons, decompose, to_collaborative, tru
 from mhsa_lib.rope import Rotary, RotarySplit
 from mhsa_lib.variants import CollaborativeAttention, GroupedQueryAttention
 from mhsa_lib.variants.collaborative import block_indicator, normal_mixing
-from tests.drawn import rand
+from tests.drawn import filled, rand
+from tests.variants.stored import numbers, stored_cases
 
-REFERENCE = Path(__file__).with_name("reference") / "collaborative.json"
-CASES = {case["name"]: case for case in json.loads(REFERENCE.read_text())["cases"]}
+CASES = stored_cases("collaborative")
 LAYERS = [name for name in CASES if not name.startswith("swap")]
 BOOLEAN = [name for name in LAYERS if CASES[name]["settings"]["mask"] in ("padding", "causal")]
-
-
-def numbers(stored):
-    return torch.tensor(stored, dtype=torch.float64)
 
 
 def of_the_authors(name):
@@ -187,10 +181,7 @@ def test_the_rank_of_a_heads_scores_is_no_longer_bounded_by_d_head():
 
 def plain(d_model=12, n_heads=3, **options):
     torch.manual_seed(0)
-    built = MultiHeadAttention(d_model, n_heads, **options).double()
-    for parameter in built.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return built
+    return filled(MultiHeadAttention(d_model, n_heads, **options).double())
 
 
 @given(

@@ -1,8 +1,5 @@
 """Dynamically composed heads: the authors' numbers, the parts, masks, costs, bad input."""
 
-import json
-from pathlib import Path
-
 import pytest
 import torch
 from hypothesis import given
@@ -14,23 +11,16 @@ from mhsa_lib import MultiHeadAttention, edit, masks, trace, variant_costs
 from mhsa_lib.cache import remember
 from mhsa_lib.composition import Compose, Gate, LowRank, Static, five_branches
 from mhsa_lib.variants import ComposedAttention
-from tests.drawn import rand
+from tests.drawn import filled, rand
+from tests.variants.stored import numbers, stored_cases
 
-REFERENCE = Path(__file__).with_name("reference") / "composed.json"
-CASES = {case["name"]: case for case in json.loads(REFERENCE.read_text())["cases"]}
+CASES = stored_cases("composed")
 BRANCHES = {"pre_query": 0, "pre_key": 1, "post_query": 2, "post_key": 3}
 NEAR = 1e-10
 
 
-def numbers(stored):
-    return torch.tensor(stored, dtype=torch.float64)
-
-
 def attention(d_model=12, n_heads=3, **options):
-    built = ComposedAttention(d_model, n_heads, **options).double()
-    for parameter in built.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return built
+    return filled(ComposedAttention(d_model, n_heads, **options).double())
 
 
 def load_branches(composes, weights):
@@ -132,9 +122,7 @@ def test_the_maps_a_token_makes_are_those_of_the_authors_code(place, side):
 def test_it_is_the_formula_written_with_loops(n_heads, rank, seed):
     torch.manual_seed(seed)
     rank, n_query, n_key = min(rank, n_heads), 2, 3
-    compose = five_branches(5, n_heads, rank, "pre").double()
-    for parameter in compose.parameters():
-        nn.init.normal_(parameter, std=0.5)
+    compose = filled(five_branches(5, n_heads, rank, "pre").double())
     a, x, context = rand(n_heads, n_query, n_key), rand(n_query, 5), rand(n_key, 5)
     static, low_q, low_k, gate_q, gate_k = compose.branches
     tokens = {"query": x, "key": context}

@@ -12,16 +12,13 @@ from mhsa_lib import MultiHeadAttention, edit, masks, naive, trace, variant_cost
 from mhsa_lib.cache import remember
 from mhsa_lib.functional import share_heads
 from mhsa_lib.variants import GroupedQueryAttention, MultiQueryAttention
-from tests.drawn import rand
+from tests.drawn import filled, rand
 
 GROUPS = st.sampled_from([(1, 1), (2, 1), (4, 2), (6, 2), (6, 3), (4, 4)])
 
 
 def grouped(n_heads=6, n_kv_heads=2, d_model=12, **options):
-    attention = GroupedQueryAttention(d_model, n_heads, n_kv_heads, **options).double()
-    for parameter in attention.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return attention
+    return filled(GroupedQueryAttention(d_model, n_heads, n_kv_heads, **options).double())
 
 
 def ungrouped(attention):

@@ -13,15 +13,12 @@ from mhsa_lib.cache import remember
 from mhsa_lib.difference import Difference
 from mhsa_lib.rope import HALVES, Rotary
 from mhsa_lib.variants import LatentAttention, MultiQueryAttention
-from tests.drawn import rand
+from tests.drawn import filled, rand
 
 
 def latent(*sizes, **options) -> LatentAttention:
     """In float64, with biases and gains that are far from where they start."""
-    attention = LatentAttention(*sizes, **options).double()
-    for parameter in attention.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return attention
+    return filled(LatentAttention(*sizes, **options).double())
 
 
 @st.composite

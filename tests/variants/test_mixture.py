@@ -2,8 +2,6 @@
 
 import copy
 import io
-import json
-from pathlib import Path
 
 import pytest
 import torch
@@ -26,10 +24,10 @@ from mhsa_lib.routing import (
 )
 from mhsa_lib.variants import MixtureOfHeadAttention
 from mhsa_lib.variants.mixture import Route, balance_loss, check_routing, loads
-from tests.drawn import rand
+from tests.drawn import filled, rand
+from tests.variants.stored import numbers, stored_cases
 
-REFERENCE = Path(__file__).with_name("reference") / "mixture.json"
-CASES = {case["name"]: case for case in json.loads(REFERENCE.read_text())["cases"]}
+CASES = stored_cases("mixture")
 ROUTED = [name for name, case in CASES.items() if case["settings"]["routed_head"]]
 WHOLE = [name for name in ROUTED if not name.startswith("vit_router")]
 ROUTERS = {"wg_0.weight": "W_H.weight", "wg_1.weight": "W_S.weight", "wg.weight": "W_R.weight"}
@@ -39,14 +37,9 @@ TUNED = {"router": QueryNormRouter, "scaling": hard_scaling}
 
 def attention(d_model=12, n_heads=6, n_shared=2, n_active=2, **options):
     torch.manual_seed(0)
-    built = MixtureOfHeadAttention(d_model, n_heads, n_shared, n_active, **options).double()
-    for parameter in built.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return built
-
-
-def numbers(stored):
-    return torch.tensor(stored, dtype=torch.float64)
+    return filled(
+        MixtureOfHeadAttention(d_model, n_heads, n_shared, n_active, **options).double()
+    )
 
 
 def of_the_authors(name, **parts):

@@ -1,8 +1,5 @@
 """Overlapping heads: the authors' numbers, plain attention in disguise, costs, bad input."""
 
-import json
-from pathlib import Path
-
 import pytest
 import torch
 from hypothesis import given
@@ -19,22 +16,15 @@ from mhsa_lib.variants.overlapped import (
     overlap_heads,
     unshared,
 )
-from tests.drawn import rand
+from tests.drawn import filled, rand
+from tests.variants.stored import numbers, stored_cases
 
-REFERENCE = Path(__file__).with_name("reference") / "overlapped.json"
-CASES = {case["name"]: case for case in json.loads(REFERENCE.read_text())["cases"]}
+CASES = stored_cases("overlapped")
 TOO_WIDE = "overlap_beyond_d_k"
 
 
 def attention(d_model=12, n_heads=3, overlap=1, **options):
-    built = OverlappedAttention(d_model, n_heads, overlap, **options).double()
-    for parameter in built.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return built
-
-
-def numbers(stored):
-    return torch.tensor(stored, dtype=torch.float64)
+    return filled(OverlappedAttention(d_model, n_heads, overlap, **options).double())
 
 
 def of_the_authors(settings, weights):

@@ -1,8 +1,10 @@
 """What the tests of figures share: node for their mathematics, Chromium for their behaviour."""
 
+import atexit
 import json
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,33 +18,51 @@ PAGE = """<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf
 <meta name="viewport" content="width=device-width"><title>A figure</title>
 <style>body {{ font-family: sans-serif; margin: 8px; background: {paper}; color: #888 }}</style>
 <main><h1>A figure</h1>{html}</main>"""
-CALLS = """
-import * as module from {url};
-const calls = JSON.parse(await new Promise((done) => {{
-  let text = ""; process.stdin.on("data", (d) => text += d).on("end", () => done(text)); }}));
-const plain = (_, x) => typeof x === "number" && !Number.isFinite(x) ? `${{x}}`
+ANSWERS = """
+import { createInterface } from "node:readline";
+const plain = (_, x) => typeof x === "number" && !Number.isFinite(x) ? `${x}`
   : ArrayBuffer.isView(x) ? Array.from(x) : x;
-process.stdout.write(JSON.stringify(calls.map(([f, args]) => module[f](...args)), plain));
+for await (const line of createInterface({ input: process.stdin })) {
+  let answer;
+  try {
+    const [url, calls] = JSON.parse(line);
+    const module = await import(url);
+    answer = JSON.stringify({ results: calls.map(([f, args]) => module[f](...args)) }, plain);
+  } catch (error) {
+    answer = JSON.stringify({ error: `${error.stack}` });
+  }
+  process.stdout.write(`${answer}\\n`);
+}
 """
+
+
+@cache
+def running_node() -> subprocess.Popen[str]:
+    """One node for all calls of a process; it ends when its input does."""
+    found = shutil.which("node")
+    if found is None:
+        missing("no node on this machine: the figures' mathematics was not run")
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [found, "--input-type=module", "-e", ANSWERS], stdin=pipe, stdout=pipe, text=True
+    )
+    atexit.register(process.communicate)
+    return process
 
 
 def node(module: str, *calls):
     """Call exported functions of one JavaScript file: ``node("tensor", ("dot", [1], [2]))``.
 
-    One process for all calls; every call is a function's name and its arguments, as JSON.
+    Every call is a function's name and its arguments, as JSON.
     """
-    found = shutil.which("node")
-    if found is None:
-        missing("no node on this machine: the figures' mathematics was not run")
-    code = CALLS.format(url=json.dumps((JS / f"{module}.js").as_uri()))
-    done = subprocess.run(
-        [found, "--input-type=module", "-e", code],
-        input=json.dumps([[name, args] for name, *args in calls]),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    process = running_node()
+    url = (JS / f"{module}.js").as_uri()
+    question = json.dumps([url, [[name, args] for name, *args in calls]])
+    process.stdin.write(f"{question}\n")
+    process.stdin.flush()
+    answer = json.loads(process.stdout.readline())
+    assert "results" in answer, answer["error"]
+    return answer["results"]
 
 
 @pytest.fixture(scope="session")
@@ -55,32 +75,74 @@ def chromium():
         yield playwright.chromium.launch(executable_path=found, args=CHROMIUM)
 
 
+class Tabs:
+    """Tabs of one browser: a new one costs more than what most tests do in it."""
+
+    def __init__(self, browser):
+        self.browser, self.free = browser, []
+
+    def take(self, width: int, new: bool, **options):
+        """Lend an empty tab, or a new one; it may have options of its own."""
+        if new or not self.free:
+            tab = self.browser.new_context(offline=True, **options).new_page()
+        else:
+            tab = self.free.pop()
+        tab.set_viewport_size({"width": width, "height": 900})
+        return tab
+
+    def give_back(self, tab, new: bool):
+        """Take the mouse out of the figure, and the figure out of the tab; close a new one."""
+        if new:
+            tab.context.close()
+            return
+        tab.mouse.move(0, 0)
+        tab.emulate_media(media="null", color_scheme="null", reduced_motion="null")
+        tab.goto("about:blank")
+        self.free.append(tab)
+
+
+@pytest.fixture(scope="session")
+def tabs(chromium):
+    return Tabs(chromium)
+
+
 @pytest.fixture
-def open_figure(chromium, tmp_path):
+def open_figure(tabs, tmp_path, request):
     """Open a figure's twin from a file, without kernel and network; the console stays clean.
 
-    ``open_figure(figure, width=390, theme="dark")`` returns Playwright's page.
+    ``open_figure(figure, width=390, theme="dark")`` returns Playwright's page. The still
+    picture, which a page with JavaScript does not show, is left out. What is timed, and a page
+    with options of its own, has a new tab.
     """
-    said, contexts = [], []
+    said, opened = [], []
+
+    def on_console(message):
+        said.append(f"{message.type}: {message.text}")
+
+    def on_error(error):
+        said.append(f"uncaught: {error}")
 
     def open_one(figure, *, width=1000, theme="light", **options):
-        context = chromium.new_context(
-            viewport={"width": width, "height": 900}, offline=True, **options
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: said.append(f"uncaught: {error}"))
-        file = tmp_path / f"{len(contexts)}.html"
+        new = bool(options) or "report" in request.fixturenames
+        page = tabs.take(width, new, **options)
+        opened.append((page, new))
+        page.on("console", on_console)
+        page.on("pageerror", on_error)
+        file = tmp_path / f"{len(opened)}.html"
         paper = {"light": "#fff", "dark": "#121212"}[theme]
-        file.write_text(PAGE.format(theme=theme, paper=paper, html=figure.html()))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("mhsa_lib.widgets.figure.png", lambda draw: "data:,")
+            html = figure.html()
+        file.write_text(PAGE.format(theme=theme, paper=paper, html=html))
         page.goto(file.as_uri())
         page.wait_for_selector("[data-mhsa-alive]")
         return page
 
     yield open_one
-    for context in contexts:
-        context.close()
+    for page, new in opened:
+        page.remove_listener("console", on_console)
+        page.remove_listener("pageerror", on_error)
+        tabs.give_back(page, new)
     assert said == []
 
 
@@ -103,6 +165,26 @@ MEASURE = """async ([selector, event, keys]) => {
 def milliseconds(page, selector: str, event: str, keys: tuple[str, ...] = ()) -> float:
     """Median of nine: from an event to the end of layout, everything the reader waits for."""
     return page.evaluate(MEASURE, [selector, event, list(keys)])
+
+
+def table(page, name: str) -> dict[str, list[str]]:
+    """Rows of a named table in the figure: the first cell, and the texts of the others."""
+    cells = (
+        page.get_by_role("table", name=name)
+        .locator("tbody tr")
+        .evaluate_all(
+            "rows => rows.map(row => [...row.children].map(cell => cell.textContent))"
+        )
+    )
+    return {first: rest for first, *rest in cells}
+
+
+def said(page, words: str) -> str:
+    """What the figure says about itself, once it holds these words."""
+    page.wait_for_function(
+        "words => document.querySelector('.mhsa-said').textContent.includes(words)", arg=words
+    )
+    return page.locator(".mhsa-said").text_content()
 
 
 @pytest.fixture

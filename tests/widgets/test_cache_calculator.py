@@ -9,7 +9,7 @@ from mhsa_lib import checks, costs
 from mhsa_lib.configurations import ACCELERATORS, CONFIGURATIONS, LATENT, find
 from mhsa_lib.widgets import CacheCalculator
 from mhsa_lib.widgets.cache_calculator import MODELS, NUMBER_BYTES, OPTIONS, OWN, SIZES, sizes
-from tests.widgets.conftest import milliseconds, node
+from tests.widgets.conftest import milliseconds, node, said, table
 
 
 def test_every_model_keeps_the_bytes_of_its_configuration():
@@ -101,24 +101,6 @@ def test_the_page_carries_the_data_and_nothing_else():
 
 
 # --- in the browser ------------------------------------------------------------------------
-
-
-def table(page, name: str) -> dict[str, list[str]]:
-    cells = (
-        page.get_by_role("table", name=name)
-        .locator("tbody tr")
-        .evaluate_all(
-            "rows => rows.map(row => [...row.children].map(cell => cell.textContent))"
-        )
-    )
-    return {first: rest for first, *rest in cells}
-
-
-def said(page, words: str) -> str:
-    page.wait_for_function(
-        "words => document.querySelector('.mhsa-said').textContent.includes(words)", arg=words
-    )
-    return page.locator(".mhsa-said").text_content()
 
 
 def test_it_says_what_a_real_model_keeps(open_figure):

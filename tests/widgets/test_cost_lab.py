@@ -9,7 +9,7 @@ from mhsa_lib import costs, roofline
 from mhsa_lib.configurations import ACCELERATORS, CONFIGURATIONS, Configuration, find
 from mhsa_lib.widgets import CostLab
 from mhsa_lib.widgets.cost_lab import NUMBER_BYTES, OPTIONS
-from tests.widgets.conftest import milliseconds, node
+from tests.widgets.conftest import milliseconds, node, said, table
 
 EXACT = 2**53  # the largest whole numbers that JavaScript tells apart
 
@@ -152,24 +152,6 @@ def test_the_page_carries_the_data_and_nothing_else():
 
 
 # --- in the browser ------------------------------------------------------------------------
-
-
-def table(page, name: str) -> dict[str, list[str]]:
-    cells = (
-        page.get_by_role("table", name=name)
-        .locator("tbody tr")
-        .evaluate_all(
-            "rows => rows.map(row => [...row.children].map(cell => cell.textContent))"
-        )
-    )
-    return {first: rest for first, *rest in cells}
-
-
-def said(page, words: str) -> str:
-    page.wait_for_function(
-        "words => document.querySelector('.mhsa-said').textContent.includes(words)", arg=words
-    )
-    return page.locator(".mhsa-said").text_content()
 
 
 def test_decoding_is_bound_by_memory_in_words_and_numbers(open_figure):

@@ -73,11 +73,12 @@ def test_every_number_is_that_of_a_trace(given, dtype):
 def test_it_takes_every_variant_and_follows_its_trace(variant):
     attention = variant.build().requires_grad_(False)
     tracer = ShapeTracer.of(attention)
-    for batch, seq in ((1, 1), (3, 1), (1, 4), (2, 9)):
+    inputs = [{"batch": b, "seq": n} for b, n in ((1, 1), (3, 1), (1, 4), (2, 9))]
+    axes = node("ledger", *[("axisSizes", each, tracer.fixed) for each in inputs])
+    ledgers = node("ledger", *[("ledger", tracer.recipe, each, 4) for each in axes])
+    for each, rows in zip(inputs, ledgers, strict=True):
         with torch.no_grad(), trace(attention) as wires:
-            attention(torch.zeros(batch, seq, attention.d_model))
-        (axes,) = node("ledger", ("axisSizes", {"batch": batch, "seq": seq}, tracer.fixed))
-        (rows,) = node("ledger", ("ledger", tracer.recipe, axes, 4))
+            attention(torch.zeros(each["batch"], each["seq"], attention.d_model))
         for row, step in zip(rows, wires.steps.values(), strict=True):
             assert (row["wire"], tuple(row["shape"])) == (step.wire, step.shape)
             assert (row["result"], row["flops"]) == (step.result, step.flops), step.wire
@@ -135,10 +136,10 @@ def test_a_size_outside_its_dial_is_refused():
 
 
 def rows_of(page):
-    return {
-        row.locator("th code").inner_text(): row.locator("td").all_inner_texts()
-        for row in page.locator(".mhsa-shape-tracer tbody tr").all()
-    }
+    texts = """rows => rows.map((row) => [
+      row.querySelector("th code").innerText,
+      [...row.querySelectorAll("td")].map((td) => td.innerText)])"""
+    return dict(page.locator(".mhsa-shape-tracer tbody tr").evaluate_all(texts))
 
 
 def dial(page, name: str):

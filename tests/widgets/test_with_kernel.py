@@ -75,9 +75,11 @@ class Notebook:
         for _ in range(10):
             cell.locator(".cm-content").click()
             self.page.keyboard.press("Control+Enter")
-            self.page.wait_for_timeout(1000)
-            if prompt.inner_text() != "[ ]:":
+            try:
+                expect(prompt).not_to_have_text("[ ]:", timeout=1000)
                 break
+            except AssertionError:
+                continue
         expect(prompt).to_have_text(re.compile(r"\[\d+\]"), timeout=WAIT)
         return cell.locator(".jp-OutputArea-output").first
 

@@ -1,0 +1,7 @@
+"""Speed, measured against what other people use: ``python -m mhsa_lib.bench``.
+
+``kept(name)`` loads a stored run; ``Table`` and ``plots.ratios`` show its cells.
+"""
+
+from mhsa_lib.bench.records import Report as Report
+from mhsa_lib.bench.stored import kept as kept

@@ -1,0 +1,192 @@
+"""Right first, fast second: build everybody, compare with float64, and time who is right."""
+
+import re
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mhsa_lib.bench import clock as clocks
+from mhsa_lib.bench import decoding, problem, rivals
+from mhsa_lib.bench.cells import Cell
+from mhsa_lib.bench.clock import Clock, Entrant, quartiles
+from mhsa_lib.bench.machine import least_seconds
+from mhsa_lib.bench.problem import Loaded, Problem
+from mhsa_lib.bench.records import AGAIN, OURS, STAGES, UNIT, Entry, Race
+from mhsa_lib.bench.registry import DECODERS, LARGE, PASSES, RAW_IN_BFLOAT16
+from mhsa_lib.peers import NotApplicableError
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to look: rounds at least, and seconds of a cell."""
+
+    rounds: int = 9
+    seconds: float = 5.0
+
+
+def run(
+    cell: Cell,
+    rates: Mapping[str, float],
+    effort: Effort,
+    clock: Clock | None = None,
+    extra: Mapping[str, Callable[..., Any]] | None = None,
+) -> Race:
+    """Build, judge and time everybody in one cell; ``extra`` adds implementations by name.
+
+    ``extra`` maps a name to a function of the ``Problem`` that gives a ``Loaded``; in a decode
+    cell to a function of the ``Past`` that gives a ``Decoder``.
+    """
+    judge = _decoded if cell.mode == "decode" else _passed
+    entrants, entries = judge(cell, dict(extra or {}))
+    if UNIT not in entrants:
+        raise RuntimeError(f"raw itself is wrong in {cell!r}: {entries[UNIT].reason}.")
+    clock = Clock() if clock is None else clock
+    times = clocks.race(
+        entrants,
+        rounds=effort.rounds,
+        seconds=effort.seconds,
+        clock=clock,
+        never_rest=(UNIT, AGAIN, OURS),
+    )
+    for name in entrants:
+        ratios = times.ratios(name, UNIT)
+        old = entries[name]
+        entries[name] = Entry(
+            name, quartiles(ratios), old.error, old.gradient_error, len(ratios)
+        )
+    best = _best(cell, entries)
+    raw_seconds = times.median(UNIT)
+    return Race(
+        cell,
+        tuple(entries.values()),
+        raw_ms=1000 * raw_seconds,
+        rounds=len(times.rounds),
+        thrown=times.thrown,
+        contaminated=times.contaminated,
+        band=clocks.band(times.ratios(AGAIN, UNIT)),
+        bound=least_seconds(cell, dict(rates)) / raw_seconds if rates else None,
+        best_peer=best,
+        against_best=quartiles(times.ratios(OURS, best)) if OURS in entrants else None,
+    )
+
+
+def _best(cell: Cell, entries: dict[str, Entry]) -> str:
+    """The fastest correct peer; raw float32 is no peer of those with bfloat16 inside."""
+    apart = {AGAIN, OURS, STAGES} | ({UNIT} if cell.precision != "float32" else set())
+    peers = {
+        n: e.ratio[1] for n, e in entries.items() if n not in apart and e.ratio is not None
+    }
+    return min(peers, key=lambda name: peers[name]) if peers else UNIT
+
+
+def _passed(cell: Cell, extra: dict[str, Any]) -> tuple[dict[str, Entrant], dict[str, Entry]]:
+    given = Problem(cell)
+    builders = PASSES | extra
+    if cell.precision != "float32":
+        builders[RAW_IN_BFLOAT16] = rivals.raw
+    entrants, entries = {}, {}
+    for name, build in builders.items():
+        if name in LARGE and cell.mode == "training" and cell.n_tokens >= 2048:
+            reason = "not run here: as explicit softmax, and as slow"
+            entries[name] = Entry(name, reason=reason)
+            continue
+        precision = "float32" if name in (UNIT, AGAIN) else cell.precision
+        try:
+            step, entries[name] = _judged(name, build(given), given, precision)
+        except Exception as error:  # other people's code may fail in any way
+            entries[name] = Entry(name, reason=f"not run here: {why(error)}")
+            continue
+        if not entries[name].reason:
+            entrants[name] = Entrant(step)
+    return entrants, entries
+
+
+def _judged(
+    name: str, loaded: Loaded, given: Problem, precision: str
+) -> tuple[Callable[[], Any], Entry]:
+    """One call of a rival, and its errors; an entry with a reason if they are too large."""
+    training = given.cell.mode == "training"
+    if training:
+        loaded.module.train()
+    elif name != "nn.MHA, no weights" and name != "nn.MHA, weights":
+        loaded.module.eval()
+    call = loaded.call if precision == "float32" else _autocast(loaded.call)
+    parameters = list(loaded.module.parameters())
+    x = given.x.clone().requires_grad_(training)
+
+    def step() -> Tensor:
+        if not training:
+            with torch.inference_mode():
+                return call(x)
+        for tensor in (x, *parameters):
+            tensor.grad = None
+        y = call(x)
+        y.backward(given.g)
+        return y
+
+    y = step()
+    errors = [given.error(y)]
+    if training:
+        assert x.grad is not None
+        errors.append(given.gradient_error(x.grad, loaded.maps))
+    return step, _entry(name, precision, *errors)
+
+
+def _entry(name: str, precision: str, error: float, gradient: float | None = None) -> Entry:
+    allowed = (problem.OURS if name == OURS else problem.OUTPUT)[precision]
+    slope = problem.GRADIENT[precision]
+    reason = ""
+    if error > allowed:
+        reason = f"wrong: output off by {error:.2g}, allowed {allowed:g}"
+    elif gradient is not None and gradient > slope:
+        reason = f"wrong: gradient off by {gradient:.2g}, allowed {slope:g}"
+    return Entry(name, None, error, gradient, reason=reason)
+
+
+def _autocast(call: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    def inside(x: Tensor) -> Tensor:
+        with torch.autocast(x.device.type, torch.bfloat16):
+            return call(x).float()
+
+    return inside
+
+
+def _decoded(cell: Cell, extra: dict[str, Any]) -> tuple[dict[str, Entrant], dict[str, Entry]]:
+    given = Problem(cell)
+    past, new = decoding.Past(given), given.x[:, -1:].clone() * 0.5
+    exact, right = deepcopy(given.attention).double(), []
+    with torch.inference_mode():
+        text = given.x.double()
+        for _ in range(2):
+            text = torch.cat([text, new.double()], dim=1)
+            right.append(exact(new.double(), text))
+    entrants, entries = {}, {}
+    for name, build in (DECODERS | extra).items():
+        try:
+            decoder = build(past)
+            with torch.inference_mode():
+                decoder.reset()
+                found = [decoder.step(new).double() for _ in right]
+        except Exception as error:  # as above
+            entries[name] = Entry(name, reason=f"not run here: {why(error)}")
+            continue
+        gaps = [(y - wanted).abs() for y, wanted in zip(found, right, strict=True)]
+        entries[name] = _entry(name, cell.precision, max(gap.max().item() for gap in gaps))
+        if not entries[name].reason:
+            step = torch.inference_mode()(lambda step=decoder.step: step(new))
+            entrants[name] = Entrant(step, decoder.reset, decoding.STEPS)
+    return entrants, entries
+
+
+def why(error: Exception) -> str:
+    """A short reason, without paths of this machine."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"{error.name.split('.')[0]} is not installed"
+    if isinstance(error, NotApplicableError):
+        return str(error)
+    first = (str(error).splitlines() or [""])[0]
+    return f"{type(error).__name__}: {re.sub(r'/[^ ]*/', '', first)[:80]}"

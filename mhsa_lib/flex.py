@@ -1,0 +1,71 @@
+"""Masks that are rules, on a GPU: FlexAttention compiles the rule into the kernel.
+
+A block mask, made once for a rule and a size, says which blocks of 128 × 128 pairs hold
+anything; the others are skipped, and no (query × key) tensor of numbers exists.
+
+Source: Dong et al., "Flex Attention", arXiv 2412.05496.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mhsa_lib import masks
+from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
+
+
+def serves(q: Queries, mask: masks.Predicate, dropout: float) -> bool:
+    """Whether FlexAttention is the kernel for this: on CUDA, 16 columns or more, no dropout."""
+    return q.device.type == "cuda" and q.ndim == 4 and q.shape[-1] >= 16 and not dropout
+
+
+def attend(q: Queries, k: Keys, v: Values, mask: masks.Predicate, scale: float) -> HeadOutputs:
+    """z under a predicate; a query that sees nothing gets zeros."""
+    blocks = _blocks(mask, len(q), q.shape[-3], q.shape[-2], k.shape[-2], q.device)
+    grouped = q.shape[-3] != k.shape[-3]
+    return _kernel(q.device.type)(q, k, v, block_mask=blocks, scale=scale, enable_gqa=grouped)
+
+
+@lru_cache(maxsize=32)
+def _blocks(
+    mask: masks.Predicate,
+    batch: int,
+    n_heads: int,
+    n_query: int,
+    n_key: int,
+    device: torch.device,
+) -> Any:
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    shift = n_key - n_query
+    probe = mask(torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, dtype=torch.long))
+    by_batch, by_head = ((1,) * 4 + tuple(probe.shape))[-4:-2]
+    return create_block_mask(
+        lambda b, h, query, key: _of_one_head(mask(query + shift, key), b, h),
+        batch if by_batch > 1 else None,
+        n_heads if by_head > 1 else None,
+        n_query,
+        n_key,
+        device=device,
+    )
+
+
+def _of_one_head(allowed: Tensor, b: Tensor, h: Tensor) -> Tensor:
+    """The answer for one pair, where a rule that knows batches or heads answers for all."""
+    if allowed.ndim == 0:
+        return allowed
+    by_batch, by_head = ((1,) * 4 + tuple(allowed.shape))[-4:-2]
+    allowed = allowed.reshape(by_batch, by_head)
+    return allowed[b if by_batch > 1 else 0, h if by_head > 1 else 0]
+
+
+@lru_cache(maxsize=1)
+def _kernel(device: str) -> Callable[..., Tensor]:
+    """Compiled on a GPU, where it is a kernel; as it is elsewhere, where it is only right."""
+    from torch.nn.attention.flex_attention import flex_attention
+
+    kernel: Any = flex_attention
+    return torch.compile(kernel, dynamic=False) if device == "cuda" else kernel

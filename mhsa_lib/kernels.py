@@ -1,0 +1,206 @@
+"""From q, k, v and a mask to z, without the (query × key) weights: which kernel does it.
+
+``F.scaled_dot_product_attention`` knows "no mask", "causal" and "this boolean tensor". What a
+predicate says about its reach is turned into calls that need no boolean tensor: a band becomes
+tiles, padded sequences are cut to their lengths. Where nothing is known, the rule is asked
+about a block of queries at a time. On a GPU that is left to FlexAttention.
+
+Source: Dao et al., "FlashAttention", arXiv 2205.14135; Dong et al., "Flex Attention", arXiv
+2412.05496.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mhsa_lib import flex, masks, onednn, tiles
+from mhsa_lib.reach import Band
+from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
+
+BLOCK = 256
+"""Queries that a rule is asked about at a time."""
+
+
+def attend(
+    q: Queries,
+    k: Keys,
+    v: Values,
+    mask: Any,
+    *,
+    scale: float,
+    dropout: float = 0.0,
+    spend_q: bool = False,
+) -> HeadOutputs:
+    """z of every head; k and v may have fewer heads. ``mask`` as in ``MultiHeadAttention``.
+
+    ``dropout`` is the probability in force: 0 in evaluation. A query that sees nothing gets
+    zeros. ``spend_q`` says that q is not needed any more, so z may take its memory.
+
+    >>> q, k, v = (torch.randn(2, 3, 5, 4) for _ in range(3))
+    >>> z = attend(q, k, v, masks.sliding_window(2), scale=0.5)
+    >>> dense = masks.sliding_window(2).dense(5, 5)
+    >>> torch.allclose(z, attend(q, k, v, dense, scale=0.5), atol=1e-6)
+    True
+    """
+    options = {"scale": scale, "dropout_p": dropout, "spend_q": spend_q}
+    if not isinstance(mask, masks.Predicate):
+        return _with_tensor(q, k, v, mask, options)
+    shift = k.shape[-2] - q.shape[-2]
+    if mask.reach.exact and mask.reach.key_lengths is None:
+        z = _without_tensor(q, k, v, mask.reach.band, shift, options)
+        if z is not None:
+            return z
+    if torch.compiler.is_compiling():
+        return _with_tensor(q, k, v, mask, options)
+    if flex.serves(q, mask, dropout):
+        return flex.attend(q, k, v, mask, scale)
+    if q.device.type != "cpu":
+        return _with_tensor(q, k, v, mask, options)
+    if _cuts_sequences(mask, q):
+        return _each_sequence(q, k, v, mask, shift, options)
+    return _blocks(q, k, v, mask, options)
+
+
+def _without_tensor(
+    q: Queries, k: Keys, v: Values, band: Band, shift: int, options: dict[str, Any]
+) -> HeadOutputs | None:
+    """z where one call without a boolean tensor does it, or tiles; None where nothing does."""
+    low, high = band.keys(shift, shift + q.shape[-2], k.shape[-2])
+    band = band.within(q.shape[-2], k.shape[-2], shift)
+    everything = band.ahead is None and band.behind is None
+    if everything or (q.shape[-2] == 1 and high > low):
+        return _whole(q, k[..., low:high, :], v[..., low:high, :], options)
+    if _in_tiles(q, k, options):
+        return _tiled(q, k, v, band, shift, options)
+    if band == Band(ahead=0) and shift == 0 and not _worth_cutting(q, k):
+        return _sdpa(q, k, v, options, is_causal=True)
+    return None
+
+
+def _whole(q: Queries, k: Keys, v: Values, options: dict[str, Any]) -> HeadOutputs:
+    """Every query looks at every key."""
+    n_heads, n_query, _ = q.shape[-3:]
+    group = n_heads // k.shape[-3]
+    if n_query == 1 and group > 1 and not options["dropout_p"]:
+        # The heads of a group read the same keys: as rows of one head they are read once.
+        rows = q.unflatten(-3, (-1, group)).squeeze(-2)
+        return _sdpa(rows, k, v, options).flatten(-3, -2).unsqueeze(-2)
+    if _reads_most(q, k, options):
+        return torch.softmax(options["scale"] * q @ k.mT, dim=-1) @ v
+    if _in_tiles(q, k, options):
+        return _tiled(q, k, v, Band(), 0, options)
+    return _sdpa(q, k, v, options)
+
+
+def _reads_most(q: Queries, k: Keys, options: dict[str, Any]) -> bool:
+    """One query and many keys: written out, its weights are few, and keys are read faster."""
+    one = q.shape[-2] == 1 and q.device.type == "cpu" and not options["dropout_p"]
+    return one and k.shape[-2] >= 2048 and not torch.compiler.is_compiling()
+
+
+def _in_tiles(q: Tensor, k: Tensor, options: dict[str, Any]) -> bool:
+    """Whether tiles are faster than the fused kernel, which multiplies by another library."""
+    if q.device.type != "cpu" or torch.compiler.is_compiling() or options["dropout_p"]:
+        return False
+    n_query, n_key = q.shape[-2], k.shape[-2]
+    trains = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad)
+    if q.dtype is torch.bfloat16:
+        return n_query >= 64 and n_key >= 64 and onednn.is_faster()
+    few = n_query < 256 or n_key < 256
+    return q.dtype is torch.float32 and not trains and not few and onednn.is_faster()
+
+
+def _tiled(
+    q: Queries, k: Keys, v: Values, band: Band, shift: int, options: dict[str, Any]
+) -> HeadOutputs:
+    flat = [t.reshape(-1, *t.shape[-3:]) for t in (q, k, v)]
+    z = tiles.attend(*flat, options["scale"], band, shift, spend_q=options["spend_q"])
+    return z.view(*q.shape[:-1], -1)
+
+
+def _worth_cutting(q: Tensor, k: Tensor) -> bool:
+    """The CPU kernel leaves out what lies ahead 512 keys at a time; blocks of 64 leave more."""
+    trains = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad)
+    return q.device.type == "cpu" and not trains and 256 <= q.shape[-2] <= 1024
+
+
+def _cuts_sequences(mask: masks.Predicate, q: Tensor) -> bool:
+    lengths = mask.reach.key_lengths
+    return mask.reach.exact and lengths is not None and q.ndim == 4 and len(lengths) == len(q)
+
+
+def _each_sequence(
+    q: Queries, k: Keys, v: Values, mask: masks.Predicate, shift: int, options: dict[str, Any]
+) -> HeadOutputs:
+    """Every sequence cut to its length, so that padding costs nothing."""
+    n_query, n_key = q.shape[-2], k.shape[-2]
+    key_lengths = mask.reach.key_lengths or ()
+    query_lengths = mask.reach.query_lengths or (n_key,) * len(key_lengths)
+    parts = []
+    for i, (keys, queries) in enumerate(zip(key_lengths, query_lengths, strict=True)):
+        rows, keys = min(max(queries - shift, 0), n_query), min(keys, n_key)
+        part = q[i : i + 1, :, :rows], k[i : i + 1, :, :keys], v[i : i + 1, :, :keys]
+        z = _cut(*part, mask.reach.band, shift, options)
+        parts.append(F.pad(z, (0, 0, 0, n_query - rows)) if rows < n_query else z)
+    return torch.cat(parts) if len(parts) > 1 else parts[0]
+
+
+def _cut(
+    q: Queries, k: Keys, v: Values, band: Band, shift: int, options: dict[str, Any]
+) -> HeadOutputs:
+    if not (q.shape[-2] and k.shape[-2]):
+        return _nothing(q, v)
+    z = _without_tensor(q, k, v, band, shift, options)
+    if z is None:
+        rule = masks.Predicate(band.allows, "band", masks.Reach(band))
+        z = _blocks(q, k, v, rule, options, shift)
+    return z
+
+
+def _blocks(
+    q: Queries,
+    k: Keys,
+    v: Values,
+    mask: masks.Predicate,
+    options: dict[str, Any],
+    shift: int | None = None,
+) -> HeadOutputs:
+    """The rule asked about some queries at a time, and about the keys in their reach."""
+    n_query, n_key = q.shape[-2], k.shape[-2]
+    shift = n_key - n_query if shift is None else shift
+    rows = 64 if _worth_cutting(q, k) else BLOCK
+    parts = []
+    for start in range(0, n_query, rows):
+        end = min(start + rows, n_query)
+        low, high = mask.reach.band.keys(start + shift, end + shift, n_key)
+        query = torch.arange(start + shift, end + shift, device=q.device)[:, None]
+        key = torch.arange(low, high, device=q.device)
+        allowed = mask(query, key) if high > low else key.new_zeros(0, dtype=torch.bool)
+        allowed = allowed.expand(*allowed.shape[:-2], end - start, high - low)
+        keys = k[..., low:high, :], v[..., low:high, :]
+        parts.append(_with_tensor(q[..., start:end, :], *keys, allowed, options))
+    return torch.cat(parts, dim=-2) if parts else _nothing(q, v)
+
+
+def _with_tensor(
+    q: Queries, k: Keys, v: Values, mask: Any, options: dict[str, Any]
+) -> HeadOutputs:
+    mask = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
+    if mask is None:
+        return _whole(q, k, v, options)
+    sees_nothing = ~mask.any(dim=-1, keepdim=True)
+    z = _sdpa(q, k, v, options, attn_mask=mask | sees_nothing)
+    return z.masked_fill(sees_nothing, 0.0)
+
+
+def _nothing(q: Queries, v: Values) -> HeadOutputs:
+    """Zeros for queries that see no key, with gradients of zero."""
+    return q[..., :0].sum(dim=-1, keepdim=True).expand(*q.shape[:-1], v.shape[-1])
+
+
+def _sdpa(q: Queries, k: Keys, v: Values, options: dict[str, Any], **mask: Any) -> HeadOutputs:
+    grouped = q.shape[-3] != k.shape[-3]
+    call = {"scale": options["scale"], "dropout_p": options["dropout_p"], "enable_gqa": grouped}
+    return F.scaled_dot_product_attention(q, k, v, **mask, **call)

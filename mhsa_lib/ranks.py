@@ -1,0 +1,41 @@
+"""The processes that work together, each a rank with a number."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+
+@contextmanager
+def together(timeout: float | int = 60) -> Iterator[DeviceMesh]:
+    """The ranks that ``torchrun`` started, as a mesh; a process by itself is a mesh of one.
+
+    With a GPU for every rank they talk by nccl, else by gloo on the CPU. A rank that has
+    waited ``timeout`` seconds for another ends with an error.
+
+    >>> with together() as mesh:
+    ...     mesh.size()
+    1
+    """
+    if timeout <= 0:
+        raise ValueError(f"timeout={timeout} leaves no time to meet; pass seconds above 0.")
+    local = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    device = "cuda" if local <= torch.cuda.device_count() else "cpu"
+    if device == "cuda":
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
+    alone: Any = {} if "RANK" in os.environ else {"store": dist.HashStore(), "rank": 0}
+    dist.init_process_group(
+        "nccl" if device == "cuda" else "gloo",
+        timeout=timedelta(seconds=timeout),
+        world_size=int(os.environ.get("WORLD_SIZE", 1)),
+        **alone,
+    )
+    try:
+        yield init_device_mesh(device, (dist.get_world_size(),))
+    finally:
+        dist.destroy_process_group()

@@ -1,0 +1,209 @@
+"""Attention in tiles: the weights of a few queries at a time, never those of all.
+
+A few hundred queries of a head meet all the keys they may look at; their scores, at most
+``TILE`` bytes, become weights and then ``z`` while they still lie in the processor's cache.
+Backward, a tile is computed again instead of having been kept. Memory is linear in the number
+of tokens, and keys outside of the band are never touched.
+
+Source: Rabe and Staats, "Self-attention Does Not Need O(n²) Memory", arXiv 2112.05682; Dao et
+al., "FlashAttention", section 3.1, arXiv 2205.14135.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from mhsa_lib import onednn
+from mhsa_lib.reach import Band
+
+TILE = 4 * 2**20
+"""Bytes of scores that exist at a time."""
+
+_STEP = 64  # the first product of a new size costs milliseconds, so sizes go in steps
+
+
+def attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    scale: float,
+    band: Band,
+    shift: int,
+    *,
+    spend_q: bool = False,
+) -> Tensor:
+    """z of (batch, head, query, d_head), with gradients; k and v may have fewer heads.
+
+    The query in row i stands at position i + ``shift`` and looks at the keys in its ``band``.
+    One that sees none gets zeros. With ``spend_q``, and without gradients, z takes the place of
+    q in memory.
+
+    >>> q, k, v = (torch.randn(1, 2, 5, 4) for _ in range(3))
+    >>> z = attend(q, k, v, 0.5, Band(ahead=0), shift=0)
+    >>> exact = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.5)
+    >>> torch.allclose(z, exact, atol=1e-6)
+    True
+    """
+    if spend_q and not torch.is_grad_enabled() and q.shape[-1] == v.shape[-1]:
+        return _mix(q, q, k, v, scale, _cut(q, k, band, shift))
+    return _Tiles.apply(q, k, v, scale, band, shift)
+
+
+class _Tile(NamedTuple):
+    """Rows of queries, the keys they look at, and where scores are forbidden."""
+
+    rows: slice
+    keys: slice
+    forbidden: tuple[slice, Tensor] | None
+
+
+def _mix(
+    z: Tensor, q: Tensor, k: Tensor, v: Tensor, scale: float, tiles: list[_Tile]
+) -> Tensor:
+    """Z filled tile by tile; it may be q itself: a tile is read before it is written."""
+    with torch.autocast("cpu", enabled=False):
+        for queries, keys in _heads(q, k):
+            K, V_T = _rows(k[keys]), _turned(_padded(v[keys]))
+            for rows, cols, forbidden in tiles:
+                Q = _padded(q[queries][..., rows, :]) * scale
+                part = onednn.product(_weights(Q, K[..., cols, :], forbidden), _own(V_T, cols))
+                z[queries][..., rows, :] = _some(part, rows)
+    seen = (tiles[0].rows.start, tiles[-1].rows.stop) if tiles else (0, 0)
+    z[..., : seen[0], :] = 0.0
+    z[..., seen[1] :, :] = 0.0
+    return z
+
+
+class _Tiles(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, q: Tensor, k: Tensor, v: Tensor, scale: float, band: Band, shift: int
+    ) -> Tensor:
+        ctx.save_for_backward(q, k, v)
+        ctx.tiles, ctx.scale = _cut(q, k, band, shift), scale
+        return _mix(_like(q, v.shape[-1]), q, k, v, scale, ctx.tiles)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        q, k, v = ctx.saved_tensors
+        to_q, to_k, to_v = _like(q, q.shape[-1]), torch.zeros_like(k), torch.zeros_like(v)
+        with torch.autocast("cpu", enabled=False):
+            for queries, keys in _heads(q, k):
+                K, V = _rows(k[keys]), _rows(v[keys])
+                K_T = _turned(K)
+                on_K, on_V = torch.zeros_like(K), torch.zeros_like(V)
+                for rows, cols, forbidden in ctx.tiles:
+                    Q, G = (
+                        _rows(q[queries][..., rows, :]) * ctx.scale,
+                        _rows(grad[queries][..., rows, :]),
+                    )
+                    weights = _weights(Q, K[..., cols, :], forbidden)
+                    on_V[..., cols, :] += onednn.product(_turned(weights), _turned(G))
+                    on_weights = onednn.product(G, V[..., cols, :])
+                    on_scores = torch.ops.aten._softmax_backward_data(
+                        on_weights, weights, -1, weights.dtype
+                    )
+                    on_K[..., cols, :] += onednn.product(_turned(on_scores), _turned(Q))
+                    on_Q = onednn.product(on_scores, _own(K_T, cols))
+                    to_q[queries][..., rows, :] = _some(on_Q, rows) * ctx.scale
+                to_k[keys] += on_K[..., : k.shape[-2], :]
+                to_v[keys] += on_V[..., : k.shape[-2], :]
+        return to_q, to_k, to_v, None, None, None
+
+
+def _cut(q: Tensor, k: Tensor, band: Band, shift: int) -> list[_Tile]:
+    """The queries that see something in tiles, as many rows in each as ``TILE`` allows."""
+    n_query, n_key = q.shape[-2], k.shape[-2]
+    first, last = band.queries(n_query, n_key, shift)
+    most = 512 if band == Band() else 256  # a finer cut of a band leaves more of it out
+    at_once = max(_STEP, min(most, TILE // (n_key * q.element_size()) // _STEP * _STEP))
+    step = max(_STEP, _up(n_key // 16))
+    tiles = []
+    for start in range(first, last, at_once):
+        rows = slice(start, min(start + at_once, last))
+        low, high = band.keys(rows.start + shift, rows.stop + shift, n_key)
+        keys = slice(low // step * step, min(-(-high // step) * step, _up(n_key)))
+        tiles.append(_Tile(rows, keys, _forbidden(rows, keys, band, shift, n_key)))
+    return tiles
+
+
+def _forbidden(
+    rows: slice, keys: slice, band: Band, shift: int, n_key: int
+) -> tuple[slice, Tensor] | None:
+    """The columns that hold something forbidden, and where."""
+    first, last = rows.start + shift, rows.stop - 1 + shift
+    right = min(n_key, keys.stop if band.ahead is None else first + band.ahead + 1)
+    left = keys.start if band.behind is None else last - band.behind
+    low = keys.start if left > keys.start else max(keys.start, right)
+    high = keys.stop if right < keys.stop else min(keys.stop, left)
+    if low >= high:
+        return None
+    row = torch.arange(rows.start, rows.start + _up(rows.stop - rows.start))[:, None]
+    key = torch.arange(low, high)
+    # Rows that only fill up the tile may see anything: they are thrown away.
+    allowed = (row >= rows.stop) | (band.allows(row + shift, key) & (key < n_key))
+    return slice(low - keys.start, high - keys.start), ~allowed
+
+
+def _heads(q: Tensor, k: Tensor) -> Iterator[tuple[Any, Any]]:
+    """Which sequences and heads are multiplied at once, as indices into queries and into keys.
+
+    oneDNN takes one matrix at a time in float32, in bfloat16 as many as fit a tile.
+    """
+    batch, n_heads, n_query, _ = q.shape
+    group, n_key = n_heads // k.shape[1], k.shape[-2]
+    size = _up(n_query) * _up(n_key) * q.element_size()
+    fit = TILE // size if q.dtype is not torch.float32 and group == 1 else 1
+    heads_at_once = min(max(fit, 1), n_heads)
+    at_once = max(fit // n_heads, 1)
+    for first in range(0, batch, at_once):
+        sequences = slice(first, first + at_once)
+        for head in range(0, n_heads, heads_at_once):
+            end = min(head + heads_at_once, n_heads)
+            keys = slice(head // group, (end - 1) // group + 1)
+            yield (sequences, slice(head, end)), (sequences, keys)
+
+
+def _weights(Q: Tensor, K: Tensor, forbidden: tuple[slice, Tensor] | None) -> Tensor:
+    scores = onednn.product(Q, K)
+    if forbidden is not None:
+        columns, where = forbidden
+        scores[..., columns].masked_fill_(where, float("-inf"))
+    return torch.softmax(scores, dim=-1, out=scores)
+
+
+def _rows(part: Tensor) -> Tensor:
+    """(…, token, d_head) in memory of its own, padded."""
+    return _padded(part).contiguous()
+
+
+def _padded(part: Tensor) -> Tensor:
+    """With rows of zeros up to a round number."""
+    missing = _up(part.shape[-2]) - part.shape[-2]
+    return F.pad(part, (0, 0, 0, missing)) if missing else part
+
+
+def _turned(part: Tensor) -> Tensor:
+    return part.mT.contiguous()
+
+
+def _own(part: Tensor, columns: slice) -> Tensor:
+    return part[..., columns].contiguous()
+
+
+def _some(part: Tensor, rows: slice) -> Tensor:
+    return part[..., : rows.stop - rows.start, :]
+
+
+def _like(q: Tensor, width: int) -> Tensor:
+    """Zeros (batch, head, query, width) that lie in memory as (batch, query, head, width)."""
+    batch, n_heads, n_query, _ = q.shape
+    return q.new_zeros(batch, n_query, n_heads, width).transpose(1, 2)
+
+
+def _up(size: int) -> int:
+    return -(-size // _STEP) * _STEP

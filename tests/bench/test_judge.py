@@ -1,0 +1,241 @@
+"""Right first: who is wrong, absent or broken is listed, and never timed."""
+
+import sys
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from mhsa_lib import naive
+from mhsa_lib.bench import decoding, judge, problem, rivals
+from mhsa_lib.bench.cells import Cell
+from mhsa_lib.bench.judge import Effort
+from mhsa_lib.bench.problem import Loaded, Problem, Rows, load
+from mhsa_lib.bench.records import AGAIN, OURS, STAGES, UNIT, Entry
+from mhsa_lib.bench.registry import DECODERS, PASSES, RAW_IN_BFLOAT16
+from mhsa_lib.peers import NotApplicableError
+
+ONE = Effort(rounds=1, seconds=0.0)
+CELLS = [
+    Cell(2, 8, 16, 2),
+    Cell(2, 8, 16, 2, "causal"),
+    Cell(4, 8, 16, 2, "ragged"),
+    Cell(1, 600, 16, 2, "window"),
+    Cell(2, 8, 16, 2, "full", "training"),
+    Cell(2, 8, 16, 2, "causal", "training"),
+    Cell(4, 8, 16, 2, "ragged", "training"),
+    Cell(2, 8, 16, 2, "causal", "forward", "bfloat16"),
+    Cell(4, 8, 16, 2, "ragged", "training", "bfloat16"),
+    Cell(2, 8, 16, 4, mode="decode"),
+    Cell(2, 8, 16, 4, mode="decode", n_kv_heads=2),
+]
+
+
+@pytest.fixture(scope="module", params=CELLS, ids=repr)
+def race(request):
+    return judge.run(request.param, {}, ONE)
+
+
+def rival(core):
+    """Return a builder of raw with another core."""
+
+    def build(given):
+        module = rivals.Packed(given.cell)
+        module.core = core
+        return Loaded(module, module, load(given.attention, module.maps))
+
+    return build
+
+
+def run(cell, **extra):
+    names = {name.replace("_", " "): build for name, build in extra.items()}
+    return judge.run(cell, {}, ONE, extra=names)
+
+
+def test_everybody_is_listed_with_a_ratio_or_a_reason(race):
+    decode = race.cell.mode == "decode"
+    wanted = set(DECODERS if decode else PASSES)
+    wanted |= {RAW_IN_BFLOAT16} if race.cell.precision == "bfloat16" else set()
+    assert {entry.name for entry in race.entries} == wanted
+    for entry in race.entries:
+        assert (entry.ratio is None) == bool(entry.reason), entry
+        assert entry.ratio is None or entry.error is not None
+
+
+def test_ours_raw_and_the_explicit_softmax_are_right_in_every_cell(race):
+    for name in (UNIT, AGAIN, OURS, "explicit softmax"):
+        entry = race.entry(name)
+        assert not entry.reason, entry
+        precision = "float32" if name in (UNIT, AGAIN) else race.cell.precision
+        assert entry.error <= problem.OURS[precision]
+        if race.cell.mode == "training":
+            assert entry.gradient_error <= problem.GRADIENT[precision]
+
+
+def test_raw_is_the_unit_and_neither_ours_nor_its_twin_is_a_peer(race):
+    assert race.entry(UNIT).ratio == (1.0, 1.0, 1.0)
+    assert race.best_peer not in (AGAIN, OURS, STAGES)
+    assert race.cell.precision == "float32" or race.best_peer != UNIT
+    assert race.entry(race.best_peer).ratio is not None
+
+
+def test_the_right_answers_are_those_of_the_loops():
+    for cell in CELLS[:4]:
+        given = Problem(cell)
+        dense = None if cell.predicate is None else cell.predicate.dense(*[cell.n_tokens] * 2)
+        if cell.mask == "window":
+            continue  # loops over 600 tokens take too long; the next test holds it
+        y = naive.loops(given.attention.double(), given.x.double(), None, dense)
+        assert given.error(y.detach()) < 1e-10
+
+
+def test_the_right_answers_of_a_window_see_no_more_than_the_window():
+    given = Problem(CELLS[3])
+    y = given.answers["y"]
+    x = given.x.double()
+    x[:, :80] = 0.0
+    with torch.no_grad():
+        other = given.attention.double()(x, mask=given.cell.predicate)
+    torch.testing.assert_close(y[:, 80 + 511 :], other[:, 80 + 511 :])
+    assert (y[:, 80 + 510] - other[:, 80 + 510]).abs().max() > 1e-6
+
+
+def test_padding_is_not_compared_and_gets_no_gradient():
+    given = Problem(CELLS[2])
+    y = given.answers["y"].clone()
+    y[~given.real] = 7.0
+    assert given.error(y) == 0.0
+    assert given.g[~given.real].abs().max() == 0
+    y[given.real] += 0.5
+    assert given.error(y) == pytest.approx(0.5)
+
+
+def test_an_inverted_mask_is_wrong_and_not_timed():
+    def inverted(q, k, v):
+        ahead = torch.ones(8, 8, dtype=torch.bool).triu(1)
+        ahead[-1, -1] = True  # as the class did: a row may not be empty
+        return F.scaled_dot_product_attention(q, k, v, ahead)
+
+    found = run(CELLS[1], inverted=rival(inverted))
+    entry = found.entry("inverted")
+    assert entry.error > 0.1
+    assert entry.reason.startswith("wrong: output off by")
+    assert entry.ratio is None
+    assert found.best_peer != "inverted"
+
+
+def test_a_wrong_gradient_is_wrong_though_the_output_is_right():
+    def detached(q, k, v):
+        return F.scaled_dot_product_attention(q, k.detach(), v)
+
+    entry = run(CELLS[4], detached=rival(detached)).entry("detached")
+    assert entry.error < 1e-5
+    assert entry.reason.startswith("wrong: gradient off by")
+    assert entry.ratio is None
+
+
+@pytest.mark.parametrize("weight", ["W_Q", "W_K", "W_V", "W_O"])
+def test_a_gradient_that_is_off_in_one_map_is_found(weight):
+    given = Problem(CELLS[4])
+    loaded = rivals.raw(given)
+    x = given.x.clone().requires_grad_()
+    loaded.call(x).backward(given.g)
+    assert given.gradient_error(x.grad, loaded.maps) < 1e-5
+    loaded.maps[weight][0].gradient.mul_(1.001)
+    assert given.gradient_error(x.grad, loaded.maps) == pytest.approx(1e-3, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "core",
+    [lambda q, k, v: v * float("nan"), lambda q, k, v: v[:, :, :4]],
+    ids=["NaN", "shape"],
+)
+def test_nan_or_another_shape_is_wrong(core):
+    entry = run(CELLS[0], odd=rival(core)).entry("odd")
+    assert entry.reason.startswith("wrong: output off by inf")
+
+
+def test_one_that_breaks_is_listed_with_its_error_and_no_path():
+    def broken(given):
+        raise OSError("no such file: /home/somebody/secret/weights.bin")
+
+    entry = run(CELLS[0], broken=broken).entry("broken")
+    assert entry.reason == "not run here: OSError: no such file: weights.bin"
+
+
+def test_one_that_cannot_express_the_cell_says_why():
+    def unable(given):
+        raise NotApplicableError("always causal")
+
+    assert run(CELLS[0], unable=unable).entry("unable").reason == "not run here: always causal"
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        ("torchtune", "torchtune"),
+        ("litgpt", "litgpt"),
+        ("x_transformers", "x-transformers"),
+        ("transformers", "BERT SDPA"),
+    ],
+)
+def test_a_library_that_is_absent_is_listed_as_not_run_here(monkeypatch, package, name):
+    for module in [m for m in sys.modules if m.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, package, None)
+    entries = judge.run(Cell(1, 4, 8, 2, "causal"), {}, ONE).entries
+    (entry,) = (entry for entry in entries if entry.name == name)
+    assert entry.reason == f"not run here: {package} is not installed"
+
+
+def test_raw_has_to_be_right(monkeypatch):
+    monkeypatch.setitem(judge.PASSES, UNIT, rival(lambda q, k, v: v))
+    with pytest.raises(RuntimeError, match="raw itself is wrong"):
+        judge.run(CELLS[0], {}, ONE)
+
+
+def test_a_decoder_that_forgets_the_newest_token_is_wrong():
+    class Forgets(decoding.RawCache):
+        def look(self, q, k, v):
+            return super().look(q, k[:, :, :-1], v[:, :, :-1])
+
+    def build(past):
+        module = Forgets(past)
+        return decoding.Decoder(module, module.reset)
+
+    entry = run(CELLS[-1], forgets=build).entry("forgets")
+    assert entry.reason.startswith("wrong: output off by")
+
+
+@pytest.mark.parametrize("name", [n for n in DECODERS if n != "torchtune"])
+def test_every_decoder_starts_again_at_the_context(name):
+    given = Problem(Cell(2, 8, 16, 4, mode="decode", n_kv_heads=2))
+    try:
+        decoder = DECODERS[name](decoding.Past(given))
+    except (ImportError, NotApplicableError) as error:
+        pytest.skip(str(error))
+    x = given.x[:, :1]
+    with torch.inference_mode():
+        decoder.reset()
+        first, second = decoder.step(x), decoder.step(x)
+        decoder.reset()
+        again = decoder.step(x)
+    torch.testing.assert_close(first, again)
+    assert not torch.allclose(first, second)
+
+
+def test_rows_write_through_slices_and_transposes():
+    matrix, bias = torch.nn.Parameter(torch.zeros(3, 4)), torch.nn.Parameter(torch.zeros(4))
+    rows = Rows(matrix, bias, 1, 3, transposed=True)
+    rows.copy(torch.ones(2, 3), None)
+    assert matrix.tolist() == [[0, 1, 1, 0]] * 3
+    assert bias.tolist() == [0, 0, 0, 0]
+    assert rows.count == 2
+
+
+@pytest.mark.parametrize(("precision", "best"), [("float32", UNIT), ("bfloat16", "slow")])
+def test_the_best_peer_is_neither_ours_nor_the_unit_of_another_precision(precision, best):
+    medians = {UNIT: 1.0, AGAIN: 0.9, OURS: 0.5, STAGES: 0.6, "slow": 1.5}
+    entries = {name: Entry(name, (t, t, t)) for name, t in medians.items()}
+    entries["wrong"] = Entry("wrong", reason="wrong: output off by 1")
+    assert judge._best(Cell(2, 8, 16, 2, precision=precision), entries) == best

@@ -1,0 +1,131 @@
+"""Two libraries, one product: what is chosen never changes what comes out."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from mhsa_lib import onednn
+from tests.fused_paths import machine
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(1, 4), max_size=2),
+    st.integers(1, 70),
+    st.integers(1, 9),
+    st.integers(1, 9),
+    st.booleans(),
+    st.booleans(),
+)
+def test_it_is_f_linear_and_so_are_its_gradients(batch, rows, width, out, bias, faster):
+    torch.manual_seed(rows)
+    x = torch.randn(*batch, rows, width, requires_grad=True)
+    W = torch.randn(out, width, requires_grad=True)
+    b = torch.randn(out, requires_grad=True) if bias else None
+    inputs = [t for t in (x, W, b) if t is not None]
+    with machine(onednn_is_faster=faster):
+        y = onednn.linear(x, W, b)
+        found = torch.autograd.grad(y.square().sum(), inputs)
+        with torch.no_grad():
+            assert_close(onednn.linear(x, W, b), y)
+    expected = F.linear(x, W, b)
+    assert_close(y, expected, atol=1e-5, rtol=1e-5)
+    wanted = torch.autograd.grad(expected.square().sum(), inputs)
+    assert_close(found, wanted, atol=1e-3, rtol=1e-4)
+
+
+def test_inputs_that_are_not_contiguous_are_fine():
+    with machine(onednn_is_faster=True):
+        x = torch.randn(16, 20).T
+        W = torch.randn(16, 7).T
+        assert_close(onednn.linear(x, W), F.linear(x, W), atol=1e-5, rtol=1e-5)
+        row = torch.randn(1, 16).expand(30, 16)
+        assert_close(onednn.linear(row, W), F.linear(row, W), atol=1e-5, rtol=1e-5)
+
+
+def test_only_the_gradients_that_are_asked_for_are_computed():
+    with machine(onednn_is_faster=True):
+        W = torch.randn(3, 4, requires_grad=True)
+        y = onednn.linear(torch.randn(16, 4), W)
+        y.sum().backward()
+    assert W.grad is not None
+    assert y.grad_fn is not None
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
+def test_other_types_go_to_f_linear(dtype):
+    x, W = torch.randn(16, 4, dtype=dtype), torch.randn(3, 4, dtype=dtype)
+    with machine(onednn_is_faster=True):
+        assert torch.equal(onednn.linear(x, W), F.linear(x, W))
+
+
+def test_autocast_decides_the_type():
+    x, W = torch.randn(16, 4), torch.randn(3, 4)
+    with machine(onednn_is_faster=True), torch.autocast("cpu", torch.bfloat16):
+        assert onednn.linear(x, W).dtype is torch.bfloat16
+
+
+# --- packed ----------------------------------------------------------------------------------
+
+
+def packed(width=8, out=6):
+    W = onednn.Linear(width, out)
+    W.pack()
+    return W
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("rows", [1, 3, 4, 16, 64, 65])
+@pytest.mark.parametrize("autocast", [False, True])
+def test_a_packed_weight_is_the_same_weight(rows, autocast):
+    W, x = packed(), torch.randn(rows, 8)
+    with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+        y, expected = W(x), F.linear(x, W.weight, W.bias)
+    assert y.dtype is expected.dtype
+    tolerance = 2e-2 if autocast else 1e-5
+    assert_close(y, expected, atol=tolerance, rtol=tolerance)
+
+
+def test_a_step_of_the_optimizer_is_noticed():
+    W, x = packed(), torch.randn(16, 8)
+    with torch.no_grad():
+        W(x)
+    W(x).sum().backward()
+    torch.optim.SGD(W.parameters(), lr=1.0).step()
+    with torch.no_grad():
+        assert_close(W(x), F.linear(x, W.weight, W.bias), atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_other_weights_are_noticed():
+    W, other, x = packed(), onednn.Linear(8, 6), torch.randn(16, 8)
+    W(x)
+    W.load_state_dict(other.state_dict())
+    assert_close(W(x), other(x), atol=1e-5, rtol=1e-5)
+    W.weight = other.weight
+    other.weight.mul_(2.0)
+    assert_close(W(x), other(x), atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda W: pickle.loads(pickle.dumps(W))])
+def test_a_copy_has_a_weight_of_its_own(copied):
+    W, x = packed(), torch.randn(16, 8)
+    before = W(x)
+    other = copied(W)
+    other.weight.zero_()
+    assert_close(W(x), before)
+    assert_close(other(x), W.bias.expand(16, 6))
+    assert set(W.state_dict()) == {"weight", "bias"}
+
+
+def test_packed_weights_still_learn():
+    W, x = packed(), torch.randn(16, 8)
+    W(x).sum().backward()
+    assert_close(W.weight.grad, x.sum(dim=0).expand(6, 8), atol=1e-5, rtol=1e-5)

@@ -1,0 +1,58 @@
+"""Attention in tiles is attention, whatever the sizes, and so are its gradients."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from mhsa_lib import tiles
+from mhsa_lib.reach import Band
+from tests.test_kernels import TOLERANCE, exact, gradients, heads, same_gradients
+
+bands = st.builds(Band, st.sampled_from([None, 0, 3]), st.sampled_from([None, 0, 5, 90]))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    bands,
+    st.sampled_from([1, 3, 64, 130]),
+    st.sampled_from([1, 2, 64, 200]),
+    st.sampled_from([1, 2]),
+    st.sampled_from(list(TOLERANCE)),
+    st.sampled_from([1, 2**15, 2**22]),
+)
+def test_it_is_attention_in_a_band(band, n_query, n_key, n_kv_heads, dtype, tile):
+    torch.manual_seed(n_query + n_key)
+    shift = n_key - n_query
+    q, k, v = heads(2, n_kv_heads, n_query, n_key, dtype)
+    query, key = torch.arange(shift, n_key)[:, None], torch.arange(n_key)
+    expected = exact(q, k, v, band.allows(query, key), 0.4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiles, "TILE", tile)
+        z = tiles.attend(q, k, v, 0.4, band, shift)
+        found = gradients(z, (q, k, v))
+    tolerance = TOLERANCE[dtype]
+    assert_close(z.double(), expected, atol=tolerance, rtol=tolerance)
+    same_gradients(found, gradients(expected, (q, k, v)), 2 * tolerance)
+
+
+def test_the_result_lies_in_memory_as_concat_wants_it():
+    q, k, v = heads(2, 2, 5, 5, torch.float32)
+    z = tiles.attend(q, k, v, 0.5, Band(), 0)
+    assert z.transpose(1, 2).is_contiguous()
+
+
+def test_a_second_derivative_is_refused_and_not_wrong():
+    q, k, v = heads(1, 1, 5, 5, torch.float64)
+    z = tiles.attend(q, k, v, 0.5, Band(), 0)
+    (first,) = torch.autograd.grad(z.square().sum(), q, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        first.sum().backward()
+
+
+def test_under_autocast_nothing_is_computed_in_another_type():
+    q, k, v = heads(1, 1, 70, 70, torch.bfloat16)
+    plain = tiles.attend(q, k, v, 0.5, Band(), 0)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(tiles.attend(q, k, v, 0.5, Band(), 0), plain)
