@@ -115,8 +115,8 @@ def _in_tiles(q: Tensor, k: Tensor, options: dict[str, Any]) -> bool:
 def _tiled(
     q: Queries, k: Keys, v: Values, band: Band, shift: int, options: dict[str, Any]
 ) -> HeadOutputs:
-    flat = [t.reshape(-1, *t.shape[-3:]) for t in (q, k, v)]
-    z = tiles.attend(*flat, options["scale"], band, shift, spend_q=options["spend_q"])
+    Q, K, V = (t.reshape(-1, *t.shape[-3:]) for t in (q, k, v))
+    z = tiles.attend(Q, K, V, options["scale"], band, shift, spend_q=options["spend_q"])
     return z.view(*q.shape[:-1], -1)
 
 

@@ -114,7 +114,7 @@ def explicit(past: Past) -> Decoder:
 
 def ours(past: Past) -> Decoder:
     """Our fused module with its own cache."""
-    module = FusedMultiHeadAttention.from_attention(past.problem.attention).eval()
+    module = FusedMultiHeadAttention.from_attention(past.problem.attention).eval().pack()
     cache = module.cache(past.cell.batch, past.cell.n_tokens + STEPS)
     with torch.inference_mode():
         module.prefill(past.problem.x, cache)
