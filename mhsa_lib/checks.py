@@ -149,8 +149,10 @@ def stages(attention: Any, kinds: Mapping[str, tuple[type, ...]], why: str, do: 
             raise ValueError(f"{name}={kind.__name__} {why}; only {only} has: {do}.")
 
 
-def tokens(name: str, x: Any, d_model: int) -> None:
-    """Rows of floating-point numbers, each ``d_model`` wide.
+def tokens(name: str, x: Any, d_model: int, like: Tensor | None = None) -> None:
+    """Rows of floating-point numbers, each ``d_model`` wide, of the kind of ``like``.
+
+    Under autocast the dtype is free.
 
     >>> tokens("x", torch.zeros(2, 5, 8), d_model=12)
     Traceback (most recent call last):
@@ -171,6 +173,13 @@ def tokens(name: str, x: Any, d_model: int) -> None:
         raise ValueError(
             f"{name} is {shape[-1]} wide, shape {shape}, but d_model={d_model}; "
             f"the last axis must be d_model."
+        )
+    if like is None or (x.dtype, x.device) == (like.dtype, like.device):
+        return
+    if x.device != like.device or not torch.is_autocast_enabled(x.device.type):
+        raise ValueError(
+            f"{name} is {x.dtype} on {x.device}, but the weights are {like.dtype} on "
+            f"{like.device}; move one of them with .to()."
         )
 
 

@@ -159,7 +159,7 @@ class FusedMultiHeadAttention(Decodes):
         self, x: Tensor, mask: masks.Predicate, lengths: tuple[int, ...]
     ) -> Tokens:
         """The real tokens of all sequences as one long sequence: no product meets padding."""
-        checks.tokens("x", x, self.d_model)
+        checks.tokens("x", x, self.d_model, like=self.W_O.weight)
         real = ragged.places(lengths, x.shape[-2], x.device)
         heads = self._heads(x.flatten(end_dim=-2)[real], None)
         z = ragged.attend(*heads, lengths, mask.reach.band, **self._options())
@@ -183,11 +183,11 @@ class FusedMultiHeadAttention(Decodes):
         return q, k, v
 
     def _project(self, x: Tensor, context: Tensor | None) -> tuple[Tensor, ...]:
-        checks.tokens("x", x, self.d_model)
+        checks.tokens("x", x, self.d_model, like=self.W_O.weight)
         if (context is None or context is x) and not self._apart(x):
             return self.W_QKV(x).split(self.widths, dim=-1)
         context = x if context is None else context
-        checks.tokens("context", context, self.d_model)
+        checks.tokens("context", context, self.d_model, like=self.W_O.weight)
         checks.same_batch(x, context)
         d_heads, *d_kv_heads = self.widths
         parts = [d_heads, sum(d_kv_heads)]

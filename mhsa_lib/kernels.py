@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mhsa_lib import flex, masks, onednn, tiles
+from mhsa_lib import choice, flex, masks, tiles
 from mhsa_lib.reach import Band
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 
@@ -45,6 +45,11 @@ def attend(
     True
     """
     options = {"scale": scale, "dropout_p": dropout, "spend_q": spend_q}
+    if choice.is_short(q.dtype, q.shape[-2], k.shape[-2]) and choice.writes_out(
+        q, k, options["dropout_p"]
+    ):
+        allowed = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
+        return _written_out(q, k, v, allowed, options)
     if not isinstance(mask, masks.Predicate):
         return _with_tensor(q, k, v, mask, options)
     shift = k.shape[-2] - q.shape[-2]
@@ -72,9 +77,9 @@ def _without_tensor(
     everything = band.ahead is None and band.behind is None
     if everything or (q.shape[-2] == 1 and high > low):
         return _whole(q, k[..., low:high, :], v[..., low:high, :], options)
-    if _in_tiles(q, k, options):
+    if choice.in_tiles(q, k, options["dropout_p"]):
         return _tiled(q, k, v, band, shift, options)
-    if band == Band(ahead=0) and shift == 0 and not _worth_cutting(q, k):
+    if band == Band(ahead=0) and shift == 0 and not choice.cuts_finely(q):
         return _sdpa(q, k, v, options, is_causal=True)
     return None
 
@@ -87,29 +92,22 @@ def _whole(q: Queries, k: Keys, v: Values, options: dict[str, Any]) -> HeadOutpu
         # The heads of a group read the same keys: as rows of one head they are read once.
         rows = q.unflatten(-3, (-1, group)).squeeze(-2)
         return _sdpa(rows, k, v, options).flatten(-3, -2).unsqueeze(-2)
-    if _reads_most(q, k, options):
-        return torch.softmax(options["scale"] * q @ k.mT, dim=-1) @ v
-    if _in_tiles(q, k, options):
+    if choice.reads_most(q, k, options["dropout_p"]):
+        return _written_out(q, k, v, None, options)
+    if choice.in_tiles(q, k, options["dropout_p"]):
         return _tiled(q, k, v, Band(), 0, options)
     return _sdpa(q, k, v, options)
 
 
-def _reads_most(q: Queries, k: Keys, options: dict[str, Any]) -> bool:
-    """One query and many keys: written out, its weights are few, and keys are read faster."""
-    one = q.shape[-2] == 1 and q.device.type == "cpu" and not options["dropout_p"]
-    return one and k.shape[-2] >= 2048 and not torch.compiler.is_compiling()
-
-
-def _in_tiles(q: Tensor, k: Tensor, options: dict[str, Any]) -> bool:
-    """Whether tiles are faster than the fused kernel, which multiplies by another library."""
-    if q.device.type != "cpu" or torch.compiler.is_compiling() or options["dropout_p"]:
-        return False
-    n_query, n_key = q.shape[-2], k.shape[-2]
-    trains = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad)
-    if q.dtype is torch.bfloat16:
-        return n_query >= 64 and n_key >= 64 and onednn.is_faster()
-    few = n_query < 256 or n_key < 256
-    return q.dtype is torch.float32 and not trains and not few and onednn.is_faster()
+def _written_out(
+    q: Queries, k: Keys, v: Values, allowed: Tensor | None, options: dict[str, Any]
+) -> HeadOutputs:
+    scores = (options["scale"] * q) @ k.mT
+    if allowed is None:
+        return torch.softmax(scores, dim=-1).to(v.dtype) @ v
+    blind = ~allowed.any(dim=-1, keepdim=True)
+    scores = scores.masked_fill(~(allowed | blind), float("-inf"))
+    return (torch.softmax(scores, dim=-1).to(v.dtype) @ v).masked_fill(blind, 0.0)
 
 
 def _tiled(
@@ -118,12 +116,6 @@ def _tiled(
     Q, K, V = (t.reshape(-1, *t.shape[-3:]) for t in (q, k, v))
     z = tiles.attend(Q, K, V, options["scale"], band, shift, spend_q=options["spend_q"])
     return z.view(*q.shape[:-1], -1)
-
-
-def _worth_cutting(q: Tensor, k: Tensor) -> bool:
-    """The CPU kernel leaves out what lies ahead 512 keys at a time; blocks of 64 leave more."""
-    trains = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad)
-    return q.device.type == "cpu" and not trains and 256 <= q.shape[-2] <= 1024
 
 
 def _cuts_sequences(mask: masks.Predicate, q: Tensor) -> bool:
@@ -170,7 +162,7 @@ def _blocks(
     """The rule asked about some queries at a time, and about the keys in their reach."""
     n_query, n_key = q.shape[-2], k.shape[-2]
     shift = n_key - n_query if shift is None else shift
-    rows = 64 if _worth_cutting(q, k) else BLOCK
+    rows = 64 if choice.cuts_finely(q) else BLOCK
     parts = []
     for start in range(0, n_query, rows):
         end = min(start + rows, n_query)

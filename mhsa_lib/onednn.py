@@ -22,6 +22,7 @@ FEW_ROWS = 64
 """Up to so many rows it pays to lay a weight out before the product."""
 
 _PACKED, _UNPACKED = 4, 8  # with fewer rows, reading the weight takes all the time
+_TRAINED = 128  # with fewer, laying the weight out for its gradient does
 
 
 @cache
@@ -61,9 +62,9 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     if not _serves(x, weight):
         return F.linear(x, weight, bias)
-    dtype, trains = _computing_in(x), torch.is_grad_enabled()
+    dtype, trains = computing_in(x), torch.is_grad_enabled()
     if trains and any(t is not None and t.requires_grad for t in (x, weight, bias)):
-        if dtype is not torch.float32:
+        if dtype is not torch.float32 or x.numel() < _TRAINED * x.shape[-1]:
             return F.linear(x, weight, bias)
         return _Linear.apply(x, weight, bias)
     return _in_type(dtype, x, weight.to(dtype), bias)
@@ -103,7 +104,7 @@ class Linear(nn.Linear):
         """X (…, in_features) to (…, out_features)."""
         if self._packs is None or torch.is_grad_enabled() or torch.compiler.is_compiling():
             return linear(x, self.weight, self.bias)
-        rows, dtype = x.numel() // max(x.shape[-1], 1), _computing_in(x)
+        rows, dtype = x.numel() // max(x.shape[-1], 1), computing_in(x)
         if not (_PACKED <= rows <= FEW_ROWS and _multiplies(dtype)):
             return linear(x, self.weight, self.bias)
         return _in_type(dtype, x, self._laid_out(rows, dtype), self.bias)
@@ -123,7 +124,8 @@ class Linear(nn.Linear):
         return {**super().__getstate__(), "_packs": None if self._packs is None else {}}
 
 
-def _computing_in(x: Tensor) -> torch.dtype:
+def computing_in(x: Tensor) -> torch.dtype:
+    """The dtype of a product with x: its own, or that of autocast on a CPU."""
     by_autocast = x.device.type == "cpu" and torch.is_autocast_enabled("cpu")
     return torch.get_autocast_dtype("cpu") if by_autocast else x.dtype
 
@@ -147,8 +149,8 @@ def _serves(x: Tensor, weight: Tensor) -> bool:
         and type(weight) in (Tensor, nn.Parameter)  # a distributed tensor has its own products
         and x.device.type == "cpu"
         and weight.dtype is torch.float32
-        and x.dtype in (torch.float32, _computing_in(x))
-        and _multiplies(_computing_in(x))
+        and x.dtype in (torch.float32, computing_in(x))
+        and _multiplies(computing_in(x))
         and not torch.compiler.is_compiling()
         and is_faster()
     )

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib import kernels, masks, varlen
+from mhsa_lib import choice, kernels, masks, onednn, varlen
 from mhsa_lib.reach import Band, positions
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 
@@ -20,8 +20,8 @@ from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 def lengths_of(mask: Any, x: Tensor) -> tuple[int, ...] | None:
     """How many tokens of each sequence are real, if the mask says that the others are padding.
 
-    None if it does not, if nothing is padded, or while compiling, where lengths would be
-    constants of the compiled program.
+    None if it does not, if nothing is padded, while compiling, where lengths would be constants
+    of the compiled program, or where so few tokens are faster as one padded product.
 
     >>> lengths_of(masks.padding([3, 9]), torch.zeros(2, 5, 12))
     (3, 5)
@@ -31,6 +31,8 @@ def lengths_of(mask: Any, x: Tensor) -> tuple[int, ...] | None:
     lengths = mask.reach.query_lengths
     known = mask.reach.exact and lengths is not None and lengths == mask.reach.key_lengths
     if lengths is None or not known or len(lengths) != len(x):
+        return None
+    if x.device.type == "cpu" and choice.is_short(onednn.computing_in(x), *[x.shape[1]] * 2):
         return None
     lengths = tuple(min(length, x.shape[1]) for length in lengths)
     return None if sum(lengths) == x.shape[0] * x.shape[1] else lengths

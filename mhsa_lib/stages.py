@@ -104,8 +104,8 @@ class Project(Stage):
         self.W_V = nn.Linear(d_model, d_kv_heads, bias=bias)
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[QueryRows, KeyRows, ValueRows]:
-        checks.tokens("x", x, self.W_Q.in_features)
-        checks.tokens("context", context, self.W_K.in_features)
+        checks.tokens("x", x, self.W_Q.in_features, like=self.W_Q.weight)
+        checks.tokens("context", context, self.W_K.in_features, like=self.W_K.weight)
         checks.same_batch(x, context)
         return self.W_Q(x), self.W_K(context), self.W_V(context)
 

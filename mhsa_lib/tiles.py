@@ -63,7 +63,7 @@ class _Tile(NamedTuple):
 def _mix(
     z: Tensor, q: Tensor, k: Tensor, v: Tensor, scale: float, tiles: list[_Tile]
 ) -> Tensor:
-    """Z filled tile by tile; it may be q itself: a tile is read before it is written."""
+    """Fill z tile by tile; it may be q itself: a tile is read before it is written."""
     with torch.autocast("cpu", enabled=False):
         for queries, keys in _heads(q, k):
             K, V_T = _rows(k[keys]), _turned(_padded(v[keys]))
@@ -97,10 +97,8 @@ class _Tiles(torch.autograd.Function):
                 K_T = _turned(K)
                 on_K, on_V = torch.zeros_like(K), torch.zeros_like(V)
                 for rows, cols, forbidden in ctx.tiles:
-                    Q, G = (
-                        _rows(q[queries][..., rows, :]) * ctx.scale,
-                        _rows(grad[queries][..., rows, :]),
-                    )
+                    Q = _padded(q[queries][..., rows, :]) * ctx.scale
+                    G = _rows(grad[queries][..., rows, :])
                     weights = _weights(Q, K[..., cols, :], forbidden)
                     on_V[..., cols, :] += onednn.product(_turned(weights), _turned(G))
                     on_weights = onednn.product(G, V[..., cols, :])

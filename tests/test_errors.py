@@ -123,6 +123,15 @@ def test_a_wrong_width_of_context(attention):
 
 
 @both
+def test_x_of_another_type_or_device(attention):
+    words = r"x is torch.float32 on cpu, but the weights are torch.float64 on cpu; move one of"
+    with pytest.raises(ValueError, match=words):
+        attention(rand(2, 5, 12).float())
+    with pytest.raises(ValueError, match=r"context is torch.float64 on meta, but the weights"):
+        attention(rand(2, 5, 12), rand(2, 7, 12).to("meta"))
+
+
+@both
 def test_one_vector_is_not_a_sequence(attention):
     with pytest.raises(ValueError, match=r"x has shape \(12,\); it needs at least \(seq, 12\)"):
         attention(rand(12))

@@ -316,8 +316,8 @@ MUTANTS = [
     Mutant(
         "key padding forbids queries",
         "masks.py",
-        "_below(key, ends), f",
-        "_below(key, ends) & _below(query, ends), f",
+        "lambda query, key: _below(key, ends),",
+        "lambda query, key: _below(key, ends) & _below(query, ends),",
         "masks",
     ),
     Mutant("lengths off by one", "masks.py", "position < ends", "position <= ends", "masks"),
@@ -652,8 +652,8 @@ MUTANTS = [
     Mutant(
         "grouped heads are not told to be grouped",
         "kernels.py",
-        "grouped = q.shape[-3] != k.shape[-3]\n    return F.",
-        "grouped = False\n    return F.",
+        "grouped = q.shape[-3] != k.shape[-3]",
+        "grouped = False",
         "kernels",
     ),
     Mutant(
@@ -715,8 +715,8 @@ MUTANTS = [
     Mutant(
         "the gradient of the keys forgets the scale",
         "tiles.py",
-        "Q = _rows(q[queries][..., rows, :]) * ctx.scale",
-        "Q = _rows(q[queries][..., rows, :])",
+        "_padded(q[queries][..., rows, :]) * ctx.scale",
+        "_padded(q[queries][..., rows, :])",
         "tiles",
     ),
     Mutant(
@@ -743,8 +743,8 @@ MUTANTS = [
     Mutant(
         "a packed weight is used in training",
         "onednn.py",
-        "if torch.is_grad_enabled() or not (",
-        "if not (",
+        "if self._packs is None or torch.is_grad_enabled() or",
+        "if self._packs is None or",
         "onednn",
     ),
     Mutant(
@@ -757,8 +757,8 @@ MUTANTS = [
     Mutant(
         "sequences look at each other",
         "ragged.py",
-        "parts = zip(*(t.split(lengths, dim=-2) for t in (q, k, v)), strict=True)",
-        "parts = zip(*(t.split(sum(lengths), dim=-2) for t in (q, k, v)), strict=True)",
+        "zip(*(t.split(lengths, dim=-2) for t in (q, k, v)), strict=True)",
+        "zip(*(t.split(sum(lengths), dim=-2) for t in (q, k, v)), strict=True)",
         "ragged",
     ),
     Mutant(
@@ -1600,10 +1600,10 @@ MUTANTS = [
         "preallocated",
     ),
     Mutant(
-        "fused: keys and values as many as queries",
+        "fused: heads of another width",
         "fused.py",
-        "        return q, split_heads(k, self.n_kv_heads), split_heads(v, self.n_kv_heads)",
-        "        return q, split_heads(k, self.n_heads), split_heads(v, self.n_heads)",
+        "heads = (t.unflatten(-1, (-1, self.d_head)) for t in",
+        "heads = (t.unflatten(-1, (self.n_heads, -1)) for t in",
         "fused",
     ),
     Mutant(

@@ -90,8 +90,8 @@ class LatentProject(Stage):
     def forward(
         self, x: Tensor, context: Tensor, positions: Tensor | None = None
     ) -> tuple[LatentQueryRows, Latents, RotaryKeys]:
-        checks.tokens("x", x, self.W_Q.in_features)
-        checks.tokens("context", context, self.W_DKV.in_features)
+        checks.tokens("x", x, self.W_Q.in_features, like=self.W_DKV.weight)
+        checks.tokens("context", context, self.W_DKV.in_features, like=self.W_DKV.weight)
         checks.same_batch(x, context)
         _, key = place(positions, x.shape[-2], context.shape[-2], context)
         q = self.W_Q(x)
