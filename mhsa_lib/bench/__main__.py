@@ -22,6 +22,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The command line, checked: what cannot be done is an error before anything is timed."""
     parser = argparse.ArgumentParser("python -m mhsa_lib.bench", description=_first_line())
     parser.add_argument("--suite", choices=suites.SUITES, default="all")
+    parser.add_argument("--only", nargs="+", help="cells with one of these words, say decode")
     parser.add_argument("--quick", action="store_true", help="a few cells, under a minute")
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     parser.add_argument("--threads", type=int, help="of the CPU; as many as torch takes")
@@ -56,7 +57,9 @@ def run(options: argparse.Namespace) -> int:
     effort = Effort(options.rounds or usual.rounds, options.seconds or usual.seconds)
     bar = partial(tqdm, desc="bench", dynamic_ncols=True)
     measure = cuda.measure if options.device == "cuda" else suites.measure
-    report = measure(options.suite, effort, quick=options.quick, progress=bar, say=tqdm.write)
+    todo = suites.chosen(options.suite, options.quick, options.only) if options.only else None
+    shown = {"progress": bar, "say": tqdm.write, "quick": options.quick}
+    report = measure(options.suite, effort, todo=todo, **shown)
     if options.out is not None:
         save(report, options.out)
     sheets = [tables.table(report.races), tables.missing(report)] if report.races else []

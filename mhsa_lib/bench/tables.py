@@ -36,7 +36,7 @@ class Sheet:
         )
         return (
             f'<div class="mhsa-bench"><p style="margin:0 0 .3em">{escape(self.caption)}</p>'
-            f'<div role="region" tabindex="0" aria-label="{escape(self.caption)}" '
+            f'<div role="group" tabindex="0" aria-label="{escape(self.caption)}" '
             'style="overflow-x:auto;max-width:100%">'
             '<table style="border-collapse:collapse;font-size:.85em;color:inherit;margin:0">'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
