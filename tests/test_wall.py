@@ -35,9 +35,9 @@ def results():
 
 @pytest.mark.parametrize("path", PATHS)
 def test_every_way_of_the_fused_module_computes_the_same_function(path):
-    results = wall.build(names=[], extra={path: PATHS[path]})
+    results = wall.build(names=[path], extra=PATHS)
     assert [result for result in results if not result.passed] == []
-    assert sum(result.delta is not None for result in results) > 30
+    assert sum(result.delta is not None for result in results) >= 30
 
 
 def test_the_wall_has_every_implementation(results):

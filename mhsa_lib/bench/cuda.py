@@ -28,13 +28,14 @@ def measure(
     quick: bool = False,
     progress: suites.Progress = iter,
     say: Callable[[str], None] = print,
+    todo: list[Cell] | None = None,
 ) -> Report:
     """Run a suite on the GPU: the cells of the CPU, then the core by backend, and graphs."""
     clock = CudaClock()
     with torch.device("cuda"):
         found = rates(clock)
         races = []
-        for cell in progress(suites.chosen(suite, quick)):
+        for cell in progress(suites.chosen(suite, quick) if todo is None else todo):
             races.append(judge.run(cell, found, effort, clock))
             say(f"{cell!r}: {races[-1].verdict} of {races[-1].best_peer}")
         peaks = memory(quick) if suite in ("memory", "all") else {}

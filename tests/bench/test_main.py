@@ -236,3 +236,18 @@ def test_memory_is_drawn_with_ours_in_front():
     widths = {line.get_label(): line.get_linewidth() for line in ax.lines}
     assert widths[OURS] > widths["explicit"]
     plt.close("all")
+
+
+def test_only_the_cells_that_are_asked_for():
+    decoding = suites.chosen("all", quick=False, only=["decode"])
+    assert decoding == suites.chosen("decode", quick=False)
+    both = suites.chosen("all", quick=False, only=["decode", "8 × 128"])
+    assert {cell.mode for cell in both} == {"decode", "forward", "training"}
+    assert suites.chosen("all", quick=False, only=["no such words"]) == []
+
+
+def test_many_cells_are_timed_in_processes_of_their_own(monkeypatch):
+    monkeypatch.setattr(suites, "TOGETHER", 1)
+    report = suites.measure("grid", Effort(1, 0.0), todo=TINY[:2], say=lambda line: None)
+    assert [race.cell for race in report.races] == TINY[:2]
+    assert suites.wrong(report) == []
