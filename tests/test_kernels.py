@@ -63,7 +63,19 @@ def rules(n_query: int, n_key: int):
     return known
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("sizes", [(5, 5), (1, 9), (3, 9), (9, 3)], ids=str)
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 4])
+@pytest.mark.parametrize("name", rules(5, 5))
+def test_few_tokens_under_every_rule(name, n_kv_heads, sizes):
+    known = rules(*sizes)
+    mask = known.get(name, masks.causal & masks.prefix(1))
+    q, k, v = heads(4, n_kv_heads, *sizes, torch.float64)
+    dense = None if mask is None else mask.dense(*sizes)
+    z = kernels.attend(q, k, v, mask, scale=0.3)
+    assert_close(z, exact(q, k, v, dense, 0.3))
+
+
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_z_is_that_of_the_boolean_tensor(data):
     torch.manual_seed(data.draw(st.integers(0, 999)))
