@@ -12,10 +12,14 @@ from mhsa_lib import onednn
 from mhsa_lib.shapes import Keys, Queries
 
 
-def reads_most(q: Queries, k: Keys, dropout: float) -> bool:
-    """One query and many keys: written out, its weights are few, and keys are read faster."""
-    one = q.shape[-2] == 1 and q.device.type == "cpu" and not dropout
-    return one and k.shape[-2] >= 2048 and not torch.compiler.is_compiling()
+def reads_most(k: Keys) -> bool:
+    """Whether one query reads so many bytes of keys that reading takes all the time.
+
+    They come from memory then, at the latest when other layers were used in between, and come
+    fastest as the left factor of a plain product.
+    """
+    many = k.numel() * k.element_size() >= 4 * 2**20
+    return many and k.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def is_short(dtype: torch.dtype, n_query: int, n_key: int) -> bool:
@@ -24,21 +28,22 @@ def is_short(dtype: torch.dtype, n_query: int, n_key: int) -> bool:
 
 
 def writes_out(q: Queries, k: Keys, dropout: float) -> bool:
-    """Whether short ones are faster written out: the CPU kernel is slow in bfloat16."""
-    plain = q.device.type == "cpu" and not dropout and q.shape[-3] == k.shape[-3]
+    """Whether few tokens are faster written out: the CPU kernel is slow in bfloat16."""
+    if dropout or not is_short(q.dtype, q.shape[-2], k.shape[-2]):
+        return False
+    plain = q.device.type == "cpu" and q.shape[-3] == k.shape[-3]
     long_enough = trains(q) or q.shape[-2] >= 64
     return plain and long_enough and not torch.compiler.is_compiling()
 
 
 def in_tiles(q: Queries, k: Keys, dropout: float) -> bool:
     """Whether tiles are faster than the fused kernel, which multiplies by another library."""
-    if q.device.type != "cpu" or torch.compiler.is_compiling() or dropout:
+    few = min(q.shape[-2], k.shape[-2])
+    if few < 64 or dropout or q.device.type != "cpu" or torch.compiler.is_compiling():
         return False
-    n_query, n_key = q.shape[-2], k.shape[-2]
     if q.dtype is torch.bfloat16:
-        return n_query >= 64 and n_key >= 64 and onednn.is_faster()
-    few = n_query < 256 or n_key < 256
-    return q.dtype is torch.float32 and not few and not trains(q) and onednn.is_faster()
+        return onednn.is_faster()
+    return q.dtype is torch.float32 and few >= 256 and not trains(q) and onednn.is_faster()
 
 
 def cuts_finely(q: Queries) -> bool:

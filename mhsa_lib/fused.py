@@ -56,7 +56,8 @@ class FusedMultiHeadAttention(Decodes):
         checks.divides(n_heads=n_heads, n_kv_heads=n_kv_heads)
         self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_head
         self.n_kv_heads, self.scale, self.dropout = n_kv_heads, d_head**-0.5, dropout
-        self.widths = [n_heads * d_head, n_kv_heads * d_head, n_kv_heads * d_head]
+        self.heads = [n_heads, n_kv_heads, n_kv_heads]
+        self.widths = [n * d_head for n in self.heads]
         self.W_QKV = onednn.Linear(d_model, sum(self.widths), bias=bias)
         self.W_O = onednn.Linear(n_heads * d_head, d_model, bias=bias)
 
@@ -169,24 +170,23 @@ class FusedMultiHeadAttention(Decodes):
         return rows.index_copy_(0, real, y).view(x.shape)
 
     def _continued(self, x: Tensor, mask: Any, cache: KeyValueCache) -> Tokens:
-        checks.tokens("x", x, self.d_model)
-        cache.begin(x)
         q, k, v = self._heads(x, None)
+        cache.begin(x)
         k, v = cache.extend(k, v)
         z = self._attend(q, k, v, cache.may_look(mask, self.n_heads))
         cache.end()
         return self.W_O(z.transpose(-2, -3).flatten(-2))
 
     def _heads(self, x: Tensor, context: Tensor | None) -> tuple[Queries, Keys, Values]:
-        heads = (t.unflatten(-1, (-1, self.d_head)) for t in self._project(x, context))
-        q, k, v = (t.transpose(-2, -3) for t in heads)
-        return q, k, v
-
-    def _project(self, x: Tensor, context: Tensor | None) -> tuple[Tensor, ...]:
         checks.tokens("x", x, self.d_model, like=self.W_O.weight)
         if (context is None or context is x) and not self._apart(x):
-            return self.W_QKV(x).split(self.widths, dim=-1)
-        context = x if context is None else context
+            rows = self.W_QKV(x).unflatten(-1, (-1, self.d_head))
+            q, k, v = rows.split(self.heads, dim=-2)
+        else:
+            q, k, v = self._projected_apart(x, x if context is None else context)
+        return q.transpose(-2, -3), k.transpose(-2, -3), v.transpose(-2, -3)
+
+    def _projected_apart(self, x: Tensor, context: Tensor) -> tuple[Tensor, ...]:
         checks.tokens("context", context, self.d_model, like=self.W_O.weight)
         checks.same_batch(x, context)
         d_heads, *d_kv_heads = self.widths
@@ -195,7 +195,8 @@ class FusedMultiHeadAttention(Decodes):
         bias = self.W_QKV.bias
         b_Q, b_KV = (None, None) if bias is None else bias.split(parts)
         k, v = onednn.linear(context, W_KV, b_KV).chunk(2, dim=-1)
-        return onednn.linear(x, W_Q, b_Q), k, v
+        rows = onednn.linear(x, W_Q, b_Q), k, v
+        return tuple(t.unflatten(-1, (-1, self.d_head)) for t in rows)
 
     def _attend(self, q: Queries, k: Keys, v: Values, mask: Any) -> HeadOutputs:
         return kernels.attend(q, k, v, mask, **self._options())

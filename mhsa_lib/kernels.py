@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mhsa_lib import choice, flex, masks, tiles
+from mhsa_lib import choice, flex, masks, tiles, written
 from mhsa_lib.reach import Band
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 
@@ -45,11 +45,11 @@ def attend(
     True
     """
     options = {"scale": scale, "dropout_p": dropout, "spend_q": spend_q}
-    if choice.is_short(q.dtype, q.shape[-2], k.shape[-2]) and choice.writes_out(
-        q, k, options["dropout_p"]
-    ):
+    if mask is None:
+        return _whole(q, k, v, options)
+    if choice.writes_out(q, k, dropout):
         allowed = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
-        return _written_out(q, k, v, allowed, options)
+        return written.attend(q, k, v, allowed, scale)
     if not isinstance(mask, masks.Predicate):
         return _with_tensor(q, k, v, mask, options)
     shift = k.shape[-2] - q.shape[-2]
@@ -86,28 +86,25 @@ def _without_tensor(
 
 def _whole(q: Queries, k: Keys, v: Values, options: dict[str, Any]) -> HeadOutputs:
     """Every query looks at every key."""
-    n_heads, n_query, _ = q.shape[-3:]
-    group = n_heads // k.shape[-3]
-    if n_query == 1 and group > 1 and not options["dropout_p"]:
-        # The heads of a group read the same keys: as rows of one head they are read once.
-        rows = q.unflatten(-3, (-1, group)).squeeze(-2)
-        return _sdpa(rows, k, v, options).flatten(-3, -2).unsqueeze(-2)
-    if choice.reads_most(q, k, options["dropout_p"]):
-        return _written_out(q, k, v, None, options)
+    if q.shape[-2] == 1 and not options["dropout_p"]:
+        return _one_query(q, k, v, options)
+    if choice.writes_out(q, k, options["dropout_p"]):
+        return written.attend(q, k, v, None, options["scale"])
     if choice.in_tiles(q, k, options["dropout_p"]):
         return _tiled(q, k, v, Band(), 0, options)
     return _sdpa(q, k, v, options)
 
 
-def _written_out(
-    q: Queries, k: Keys, v: Values, allowed: Tensor | None, options: dict[str, Any]
-) -> HeadOutputs:
-    scores = (options["scale"] * q) @ k.mT
-    if allowed is None:
-        return torch.softmax(scores, dim=-1).to(v.dtype) @ v
-    blind = ~allowed.any(dim=-1, keepdim=True)
-    scores = scores.masked_fill(~(allowed | blind), float("-inf"))
-    return (torch.softmax(scores, dim=-1).to(v.dtype) @ v).masked_fill(blind, 0.0)
+def _one_query(q: Queries, k: Keys, v: Values, options: dict[str, Any]) -> HeadOutputs:
+    """The heads of a group read the same keys: as rows of one head they are read once."""
+    group, rows = q.shape[-3] // k.shape[-3], q
+    if group > 1:
+        rows = q.unflatten(-3, (-1, group)).squeeze(-2)
+    if choice.reads_most(k):
+        z = written.attend_few(rows, k, v, options["scale"])
+    else:
+        z = _sdpa(rows, k, v, options)
+    return z.flatten(-3, -2).unsqueeze(-2) if group > 1 else z
 
 
 def _tiled(

@@ -229,6 +229,16 @@ def from_additive(mask: Tensor) -> Tensor:
     return allowed
 
 
+def to_additive(allowed: Tensor, dtype: torch.dtype) -> Tensor:
+    """What a mask adds to the scores; faster than filling: 0 may look, -inf may not.
+
+    >>> to_additive(torch.tensor([[True, False]]), torch.float32)
+    tensor([[0., -inf]])
+    """
+    checks.boolean(allowed)
+    return torch.zeros_like(allowed, dtype=dtype).masked_fill_(~allowed, -math.inf)
+
+
 def from_torch(mask: Tensor) -> Tensor:
     """From ``nn.MultiheadAttention``'s meaning, True = blocked, to ours, True = may look.
 

@@ -71,13 +71,15 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def product(x: Tensor, y: Tensor) -> Tensor:
-    """``x @ y.mT`` of matrices, one or many; float32 or bfloat16 on a CPU, no gradients.
+    """``x @ y.mT`` of matrices, one or many, on a CPU, without gradients.
+
+    oneDNN is called for a single pair in float32; everything else is ``torch.matmul``'s.
 
     >>> x, y = torch.randn(2, 3, 4), torch.randn(2, 5, 4)
     >>> torch.allclose(product(x, y), x @ y.mT)
     True
     """
-    if x.shape[:-2].numel() > 1 or not _multiplies(x.dtype):
+    if x.dtype is not torch.float32 or x.shape[:-2].numel() > 1 or not is_here():
         return x @ y.mT
     return _product(x.flatten(end_dim=-2), y.flatten(end_dim=-2)).view(*x.shape[:-1], -1)
 
@@ -97,25 +99,33 @@ class Linear(nn.Linear):
         is_faster()  # now, so that no measurement falls into a pass that is being watched
 
     def pack(self) -> None:
-        """From now on keep the weight in the order in which products with few rows read it."""
+        """From now on keep the weight in the order in which products with few rows read it.
+
+        Under autocast, and for many rows, it is kept converted.
+        """
         self._packs = {}
 
     def forward(self, x: Tensor) -> Tensor:
         """X (…, in_features) to (…, out_features)."""
-        if self._packs is None or torch.is_grad_enabled() or torch.compiler.is_compiling():
+        rows, trains = x.numel() // self.in_features, torch.is_grad_enabled()
+        if rows < (_TRAINED if trains else _PACKED):
+            return super().forward(x)
+        if self._packs is None or trains or torch.compiler.is_compiling():
             return linear(x, self.weight, self.bias)
-        rows, dtype = x.numel() // max(x.shape[-1], 1), computing_in(x)
-        if not (_PACKED <= rows <= FEW_ROWS and _multiplies(dtype)):
+        dtype = computing_in(x)
+        if not _multiplies(dtype) or (rows > FEW_ROWS and dtype is self.weight.dtype):
             return linear(x, self.weight, self.bias)
         return _in_type(dtype, x, self._laid_out(rows, dtype), self.bias)
 
     def _laid_out(self, rows: int, dtype: torch.dtype) -> Tensor:
         assert self._packs is not None
-        now = self.weight._version, self.weight.data_ptr(), self.weight.dtype
-        state, pack = self._packs.get((rows, dtype), (None, self.weight))
+        rows, weight = min(rows, FEW_ROWS + 1), self.weight
+        now = weight._version, weight.data_ptr(), weight.dtype
+        state, pack = self._packs.get((rows, dtype), (None, weight))
         if state != now:
-            weight = self.weight.detach().to(dtype).contiguous()
-            pack = torch.ops.mkldnn._reorder_linear_weight(weight, rows)
+            pack = weight.detach().to(dtype).contiguous()
+            if rows <= FEW_ROWS:  # with more, it is enough not to convert it again
+                pack = torch.ops.mkldnn._reorder_linear_weight(pack, rows)
             self._packs[rows, dtype] = now, pack
         return pack
 

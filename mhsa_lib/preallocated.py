@@ -93,8 +93,8 @@ class PreallocatedCache:
             )
         if x.device != self.device:
             raise ValueError(
-                f"the cache is on {self.device}, but x is on {x.device}; move x, or start "
-                f"another cache there."
+                f"the cache is on {self.device}, but x is on {x.device}; "
+                f"move x, or start another cache there."
             )
         self.slots.begin(x.shape[-2])
 
@@ -102,21 +102,10 @@ class PreallocatedCache:
         """What the call looks at, its own rows (batch, heads, token, width) included.
 
         Views of the memory, written to behind the others or over the oldest; copies only for
-        tokens that lap a ring, which ``end`` writes. Raises ``ValueError`` for other heads or
-        another dtype.
+        tokens that lap a ring, which ``end`` writes. ``ValueError`` for other heads or dtypes.
         """
         for new, (name, kept) in zip(rows, self.memory.items(), strict=True):
-            (heads, width), (room, wide) = new.shape[1::2], kept.shape[1::2]
-            if (heads, width) != (room, wide):
-                raise ValueError(
-                    f"{name} has {heads} heads of {width}, the cache was made for {room} of "
-                    f"{wide}; make one with cache(batch, length)."
-                )
-            if new.dtype != kept.dtype:
-                raise ValueError(
-                    f"{name} is {new.dtype}, the cache {kept.dtype}; make the cache after "
-                    f"moving the attention, or with cache(…, dtype={new.dtype})."
-                )
+            _fits(name, new, kept)
         n, first, self._waiting = self.slots.n_used, self.slots.oldest, rows
         if self.slots.in_place:
             self._write()
@@ -147,6 +136,20 @@ class PreallocatedCache:
         sequence, token, slot = self.slots.scatter(self.device)
         for new, kept in pairs:
             kept.transpose(1, 2)[sequence, slot] = new.transpose(1, 2)[sequence, token]
+
+
+def _fits(name: str, new: Tensor, kept: Tensor) -> None:
+    (_, heads, _, width), (_, room, _, wide) = new.shape, kept.shape
+    if heads != room or width != wide:
+        raise ValueError(
+            f"{name} has {heads} heads of {width}, the cache was made for {room} of {wide}; "
+            f"make one with cache(batch, length)."
+        )
+    if new.dtype is not kept.dtype:
+        raise ValueError(
+            f"{name} is {new.dtype}, the cache {kept.dtype}; make the cache after moving the "
+            f"attention, or with cache(…, dtype={new.dtype})."
+        )
 
 
 class KeyValueCache(PreallocatedCache):

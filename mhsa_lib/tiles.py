@@ -1,28 +1,27 @@
 """Attention in tiles: the weights of a few queries at a time, never those of all.
 
-A few hundred queries of a head meet all the keys they may look at; their scores, at most
-``TILE`` bytes, become weights and then ``z`` while they still lie in the processor's cache.
-Backward, a tile is computed again instead of having been kept. Memory is linear in the number
-of tokens, and keys outside of the band are never touched.
+A few hundred queries of a head meet all the keys they may look at (``cuts``); their scores
+become weights and then ``z`` while they still lie in the processor's cache. Backward, a tile is
+computed again, but for few tokens in bfloat16. Memory is linear in the number of tokens, and
+keys outside of the band are never touched.
 
 Source: Rabe and Staats, "Self-attention Does Not Need O(n²) Memory", arXiv 2112.05682; Dao et
 al., "FlashAttention", section 3.1, arXiv 2205.14135.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mhsa_lib import onednn
+from mhsa_lib import cuts, onednn
+from mhsa_lib.cuts import Tile, up
 from mhsa_lib.reach import Band
 
-TILE = 4 * 2**20
-"""Bytes of scores that exist at a time."""
-
-_STEP = 64  # the first product of a new size costs milliseconds, so sizes go in steps
+FEW = 512
+"""Keys up to which weights in bfloat16 are kept for the backward pass."""
 
 
 def attend(
@@ -48,29 +47,41 @@ def attend(
     True
     """
     if spend_q and not torch.is_grad_enabled() and q.shape[-1] == v.shape[-1]:
-        return _mix(q, q, k, v, scale, _cut(q, k, band, shift))
+        tiles = cuts.cut(q.shape[-2], k.shape[-2], band, shift, q.dtype)
+        return _mix(q, q, k, v, scale, tiles, None)
     return _Tiles.apply(q, k, v, scale, band, shift)
 
 
-class _Tile(NamedTuple):
-    """Rows of queries, the keys they look at, and where scores are forbidden."""
+def keeps(q: Tensor, k: Tensor) -> bool:
+    """Whether weights are kept for the backward pass: in bfloat16, of at most ``FEW`` keys.
 
-    rows: slice
-    keys: slice
-    forbidden: tuple[slice, Tensor] | None
+    That is at most a kilobyte for each token and head. Beyond, memory would be quadratic.
+    """
+    return q.dtype is torch.bfloat16 and k.shape[-2] <= FEW
 
 
 def _mix(
-    z: Tensor, q: Tensor, k: Tensor, v: Tensor, scale: float, tiles: list[_Tile]
+    z: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    scale: float,
+    tiles: list[Tile],
+    kept: list[Tensor] | None,
 ) -> Tensor:
-    """Fill z tile by tile; it may be q itself: a tile is read before it is written."""
+    """Fill z tile by tile; it may be q itself: a tile is read before it is written.
+
+    The weights of every tile are ``kept``, where there is a list for them.
+    """
     with torch.autocast("cpu", enabled=False):
         for queries, keys in _heads(q, k):
             K, V_T = _rows(k[keys]), _turned(_padded(v[keys]))
-            for rows, cols, forbidden in tiles:
+            for rows, cols, below in tiles:
                 Q = _padded(q[queries][..., rows, :]) * scale
-                part = onednn.product(_weights(Q, K[..., cols, :], forbidden), _own(V_T, cols))
-                z[queries][..., rows, :] = _some(part, rows)
+                weights = _weights(Q, K[..., cols, :], below)
+                z[queries][..., rows, :] = _some(onednn.product(weights, _own(V_T, cols)), rows)
+                if kept is not None:
+                    kept.append(weights)
     seen = (tiles[0].rows.start, tiles[-1].rows.stop) if tiles else (0, 0)
     z[..., : seen[0], :] = 0.0
     z[..., seen[1] :, :] = 0.0
@@ -83,23 +94,25 @@ class _Tiles(torch.autograd.Function):
         ctx: Any, q: Tensor, k: Tensor, v: Tensor, scale: float, band: Band, shift: int
     ) -> Tensor:
         ctx.save_for_backward(q, k, v)
-        ctx.tiles, ctx.scale = _cut(q, k, band, shift), scale
-        return _mix(_like(q, v.shape[-1]), q, k, v, scale, ctx.tiles)
+        ctx.tiles, ctx.scale = cuts.cut(q.shape[-2], k.shape[-2], band, shift, q.dtype), scale
+        ctx.kept = [] if any(ctx.needs_input_grad) and keeps(q, k) else None
+        return _mix(_like(q, v.shape[-1]), q, k, v, scale, ctx.tiles, ctx.kept)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v = ctx.saved_tensors
         to_q, to_k, to_v = _like(q, q.shape[-1]), torch.zeros_like(k), torch.zeros_like(v)
+        kept = None if ctx.kept is None else iter(ctx.kept)
         with torch.autocast("cpu", enabled=False):
             for queries, keys in _heads(q, k):
                 K, V = _rows(k[keys]), _rows(v[keys])
                 K_T = _turned(K)
                 on_K, on_V = torch.zeros_like(K), torch.zeros_like(V)
-                for rows, cols, forbidden in ctx.tiles:
+                for rows, cols, below in ctx.tiles:
                     Q = _padded(q[queries][..., rows, :]) * ctx.scale
                     G = _rows(grad[queries][..., rows, :])
-                    weights = _weights(Q, K[..., cols, :], forbidden)
+                    weights = next(kept) if kept else _weights(Q, K[..., cols, :], below)
                     on_V[..., cols, :] += onednn.product(_turned(weights), _turned(G))
                     on_weights = onednn.product(G, V[..., cols, :])
                     on_scores = torch.ops.aten._softmax_backward_data(
@@ -113,40 +126,6 @@ class _Tiles(torch.autograd.Function):
         return to_q, to_k, to_v, None, None, None
 
 
-def _cut(q: Tensor, k: Tensor, band: Band, shift: int) -> list[_Tile]:
-    """The queries that see something in tiles, as many rows in each as ``TILE`` allows."""
-    n_query, n_key = q.shape[-2], k.shape[-2]
-    first, last = band.queries(n_query, n_key, shift)
-    most = 512 if band == Band() else 256  # a finer cut of a band leaves more of it out
-    at_once = max(_STEP, min(most, TILE // (n_key * q.element_size()) // _STEP * _STEP))
-    step = max(_STEP, _up(n_key // 16))
-    tiles = []
-    for start in range(first, last, at_once):
-        rows = slice(start, min(start + at_once, last))
-        low, high = band.keys(rows.start + shift, rows.stop + shift, n_key)
-        keys = slice(low // step * step, min(-(-high // step) * step, _up(n_key)))
-        tiles.append(_Tile(rows, keys, _forbidden(rows, keys, band, shift, n_key)))
-    return tiles
-
-
-def _forbidden(
-    rows: slice, keys: slice, band: Band, shift: int, n_key: int
-) -> tuple[slice, Tensor] | None:
-    """The columns that hold something forbidden, and where."""
-    first, last = rows.start + shift, rows.stop - 1 + shift
-    right = min(n_key, keys.stop if band.ahead is None else first + band.ahead + 1)
-    left = keys.start if band.behind is None else last - band.behind
-    low = keys.start if left > keys.start else max(keys.start, right)
-    high = keys.stop if right < keys.stop else min(keys.stop, left)
-    if low >= high:
-        return None
-    row = torch.arange(rows.start, rows.start + _up(rows.stop - rows.start))[:, None]
-    key = torch.arange(low, high)
-    # Rows that only fill up the tile may see anything: they are thrown away.
-    allowed = (row >= rows.stop) | (band.allows(row + shift, key) & (key < n_key))
-    return slice(low - keys.start, high - keys.start), ~allowed
-
-
 def _heads(q: Tensor, k: Tensor) -> Iterator[tuple[Any, Any]]:
     """Which sequences and heads are multiplied at once, as indices into queries and into keys.
 
@@ -154,8 +133,8 @@ def _heads(q: Tensor, k: Tensor) -> Iterator[tuple[Any, Any]]:
     """
     batch, n_heads, n_query, _ = q.shape
     group, n_key = n_heads // k.shape[1], k.shape[-2]
-    size = _up(n_query) * _up(n_key) * q.element_size()
-    fit = TILE // size if q.dtype is not torch.float32 and group == 1 else 1
+    size = up(n_query) * up(n_key) * q.element_size()
+    fit = cuts.TILE // size if q.dtype is not torch.float32 and group == 1 else 1
     heads_at_once = min(max(fit, 1), n_heads)
     at_once = max(fit // n_heads, 1)
     for first in range(0, batch, at_once):
@@ -166,11 +145,11 @@ def _heads(q: Tensor, k: Tensor) -> Iterator[tuple[Any, Any]]:
             yield (sequences, slice(head, end)), (sequences, keys)
 
 
-def _weights(Q: Tensor, K: Tensor, forbidden: tuple[slice, Tensor] | None) -> Tensor:
+def _weights(Q: Tensor, K: Tensor, below: tuple[slice, Tensor] | None) -> Tensor:
     scores = onednn.product(Q, K)
-    if forbidden is not None:
-        columns, where = forbidden
-        scores[..., columns].masked_fill_(where, float("-inf"))
+    if below is not None:
+        columns, addend = below
+        scores[..., columns].add_(addend)
     return torch.softmax(scores, dim=-1, out=scores)
 
 
@@ -181,16 +160,18 @@ def _rows(part: Tensor) -> Tensor:
 
 def _padded(part: Tensor) -> Tensor:
     """With rows of zeros up to a round number."""
-    missing = _up(part.shape[-2]) - part.shape[-2]
+    missing = up(part.shape[-2]) - part.shape[-2]
     return F.pad(part, (0, 0, 0, missing)) if missing else part
 
 
 def _turned(part: Tensor) -> Tensor:
-    return part.mT.contiguous()
+    return _own(part.mT)
 
 
-def _own(part: Tensor, columns: slice) -> Tensor:
-    return part[..., columns].contiguous()
+def _own(part: Tensor, columns: slice = slice(None)) -> Tensor:
+    """Columns as they are multiplied: float32 wants them in memory of their own."""
+    part = part[..., columns]
+    return part.contiguous() if part.dtype is torch.float32 else part
 
 
 def _some(part: Tensor, rows: slice) -> Tensor:
@@ -201,7 +182,3 @@ def _like(q: Tensor, width: int) -> Tensor:
     """Zeros (batch, head, query, width) that lie in memory as (batch, query, head, width)."""
     batch, n_heads, n_query, _ = q.shape
     return q.new_zeros(batch, n_query, n_heads, width).transpose(1, 2)
-
-
-def _up(size: int) -> int:
-    return -(-size // _STEP) * _STEP

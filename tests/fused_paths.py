@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from mhsa_lib import kernels, onednn, tiles, wall
+from mhsa_lib import kernels, masks, onednn, tiles, wall, written
 from mhsa_lib.fused import FusedMultiHeadAttention
 from mhsa_lib.peers import NotApplicableError
 from mhsa_lib.reach import NO_LIMIT
@@ -45,6 +45,13 @@ def in_blocks(q, k, v, mask, scale):
     return kernels._blocks(q, k, v, mask, {"scale": scale, "dropout_p": 0.0, "spend_q": False})
 
 
+def written_out(q, k, v, mask, scale):
+    if q.shape[-3] != k.shape[-3]:
+        raise NotApplicableError("heads of their own")
+    allowed = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
+    return written.attend(q, k, v, allowed, scale)
+
+
 def packed(case: wall.Case) -> Tensor:
     fused = FusedMultiHeadAttention.from_attention(case.attention).pack()
     with torch.no_grad():
@@ -60,6 +67,7 @@ def on(faster: bool, case: wall.Case) -> Tensor:
 PATHS: dict[str, Callable[[wall.Case], Tensor]] = {
     "fused, in tiles": lambda case: by(in_tiles, case),
     "fused, in blocks": lambda case: by(in_blocks, case),
+    "fused, written out": lambda case: by(written_out, case),
     "fused, packed weights": packed,
     "fused, oneDNN faster": lambda case: on(True, case),
     "fused, oneDNN slower": lambda case: on(False, case),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from mhsa_lib import kernels, masks, trace_ops
+from mhsa_lib import choice, cuts, kernels, masks, trace_ops
 from tests.fused_paths import machine
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 4e-2}
@@ -121,7 +121,7 @@ def largest_result(mask, n, grad=False):
     ids=str,
 )
 def test_no_tensor_has_a_query_and_a_key_axis(mask, faster, grad, monkeypatch):
-    monkeypatch.setattr(kernels.tiles, "TILE", 2**17)
+    monkeypatch.setattr(cuts, "TILE", 2**17)
     with machine(onednn_is_faster=faster):
         at_2k, at_8k = (largest_result(mask, n, grad) for n in (2048, 8192))
     assert at_8k <= 4 * at_2k
@@ -133,6 +133,34 @@ def test_one_query_of_a_group_reads_its_keys_once():
     ops = trace_ops(lambda: kernels.attend(q, k, v, None, scale=0.5))
     assert max(math.prod(op.shape) for op in ops) <= v.numel()
     assert_close(kernels.attend(q, k, v, None, scale=0.5).double(), exact(q, k, v, None, 0.5))
+
+
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 8])
+def test_one_query_and_many_keys_are_plain_products(n_kv_heads, monkeypatch):
+    q, k, v = heads(8, n_kv_heads, 1, 50, torch.float64)
+    monkeypatch.setattr(choice, "reads_most", lambda k: True)
+    for mask, seen in ((None, 50), (masks.sliding_window(9), 9)):
+        z = kernels.attend(q, k, v, mask, scale=0.3)
+        assert_close(z, exact(q, k[..., -seen:, :], v[..., -seen:, :], None, 0.3))
+
+
+def test_many_keys_are_those_that_fill_a_cache():
+    few, many = torch.empty(1, 8, 1024, 64), torch.empty(1, 8, 2048, 64)
+    assert choice.reads_most(many)
+    assert not choice.reads_most(few)
+    assert choice.reads_most(torch.empty(8, 8, 512, 64, dtype=torch.bfloat16))
+
+
+@pytest.mark.parametrize("name", rules(70, 70))
+def test_short_ones_written_out(name):
+    """In bfloat16 few tokens are written out, trained or not."""
+    mask = rules(70, 70)[name]
+    q, k, v = heads(4, 4, 70, 70, torch.bfloat16)
+    assert choice.writes_out(q, k, 0.0)
+    dense = None if mask is None else mask.dense(70, 70)
+    z, wanted = kernels.attend(q, k, v, mask, scale=0.3), exact(q, k, v, dense, 0.3)
+    assert_close(z.double(), wanted, atol=4e-2, rtol=4e-2)
+    same_gradients(gradients(z, (q, k, v)), gradients(wanted, (q, k, v)), 8e-2)
 
 
 def test_padding_is_cut_away_and_not_only_masked():

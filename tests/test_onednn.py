@@ -125,7 +125,22 @@ def test_a_copy_has_a_weight_of_its_own(copied):
     assert set(W.state_dict()) == {"weight", "bias"}
 
 
-def test_packed_weights_still_learn():
-    W, x = packed(), torch.randn(16, 8)
-    W(x).sum().backward()
-    assert_close(W.weight.grad, x.sum(dim=0).expand(6, 8), atol=1e-5, rtol=1e-5)
+@pytest.mark.parametrize("rows", [16, 200])
+@pytest.mark.parametrize("autocast", [False, True])
+def test_packed_weights_still_learn(rows, autocast):
+    W, x = packed(), torch.randn(rows, 8)
+    with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+        W(x).sum().backward()
+    tolerance = 0.1 if autocast else 1e-4
+    wanted = x.sum(dim=0).expand(6, 8)
+    assert_close(W.weight.grad, wanted, atol=tolerance, rtol=tolerance)
+
+
+@torch.no_grad()
+def test_under_autocast_a_weight_is_converted_once():
+    W, x = packed(), torch.randn(200, 8)
+    with torch.autocast("cpu", torch.bfloat16):
+        W(x)
+        first, again = (W._laid_out(rows, torch.bfloat16) for rows in (200, 300))
+    assert first is again
+    assert torch.equal(first, W.weight.bfloat16())

@@ -1,5 +1,6 @@
 """The fused module decodes into memory that is taken once."""
 
+from copy import deepcopy
 from functools import partial
 
 import pytest
@@ -298,7 +299,7 @@ BAD = {
         r"the cache holds sequences of batch \(2,\), but x has \(3,\); go on with the same",
     ),
     "another device": (
-        lambda fused, cache: fused(rand(2, 1, 12).to("meta"), cache=cache),
+        lambda fused, cache: deepcopy(fused).to("meta")(rand(2, 1, 12).to("meta"), cache=cache),
         "the cache is on cpu, but x is on meta; move x, or start another cache there",
     ),
     "another dtype": (

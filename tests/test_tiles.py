@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from mhsa_lib import tiles
+from mhsa_lib import cuts, tiles
 from mhsa_lib.reach import Band
 from tests.test_kernels import TOLERANCE, exact, gradients, heads, same_gradients
 
@@ -29,12 +29,32 @@ def test_it_is_attention_in_a_band(band, n_query, n_key, n_kv_heads, dtype, tile
     query, key = torch.arange(shift, n_key)[:, None], torch.arange(n_key)
     expected = exact(q, k, v, band.allows(query, key), 0.4)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tiles, "TILE", tile)
+        patch.setattr(cuts, "TILE", tile)
         z = tiles.attend(q, k, v, 0.4, band, shift)
         found = gradients(z, (q, k, v))
     tolerance = TOLERANCE[dtype]
     assert_close(z.double(), expected, atol=tolerance, rtol=tolerance)
     same_gradients(found, gradients(expected, (q, k, v)), 2 * tolerance)
+
+
+def test_few_tokens_in_bfloat16_keep_their_weights_when_trained(monkeypatch):
+    q, k, v = heads(2, 2, 200, 200, torch.bfloat16)
+    computed = []
+    weights = tiles._weights
+    monkeypatch.setattr(tiles, "_weights", lambda *a: computed.append(1) or weights(*a))
+    monkeypatch.setattr(cuts, "TILE", 2**15)
+    kept = gradients(tiles.attend(q, k, v, 0.5, Band(ahead=0), 0), (q, k, v))
+    forward = len(computed)
+    monkeypatch.setattr(tiles, "FEW", 100)
+    again = gradients(tiles.attend(q, k, v, 0.5, Band(ahead=0), 0), (q, k, v))
+    assert len(computed) == forward + 2 * forward
+    assert all(torch.equal(one, other) for one, other in zip(kept, again, strict=True))
+
+
+def test_float32_and_long_texts_keep_none():
+    assert tiles.keeps(*[torch.empty(1, 1, 512, 4, dtype=torch.bfloat16)] * 2)
+    assert not tiles.keeps(*[torch.empty(1, 1, 513, 4, dtype=torch.bfloat16)] * 2)
+    assert not tiles.keeps(*[torch.empty(1, 1, 8, 4)] * 2)
 
 
 def test_the_result_lies_in_memory_as_concat_wants_it():

@@ -701,14 +701,49 @@ MUTANTS = [
     Mutant(
         "a tile forgets what is forbidden",
         "tiles.py",
-        'scores[..., columns].masked_fill_(where, float("-inf"))',
+        "scores[..., columns].add_(addend)",
         "pass",
         "tiles",
     ),
     Mutant(
-        "keys that fill up a tile are looked at",
+        "a tile far from the ends is taken for one at the end",
+        "cuts.py",
+        "min(high, n_key) - place",
+        "n_key",
+        "tiles",
+    ),
+    Mutant(
+        "the weights that were kept are those of the first tile",
         "tiles.py",
-        "& (key < n_key))",
+        "weights = next(kept) if kept",
+        "weights = ctx.kept[0] if kept",
+        "tiles",
+    ),
+    Mutant(
+        "written out, what is forbidden is looked at",
+        "written.py",
+        "scores += masks.to_additive(allowed | sees_nothing, scores.dtype)",
+        "",
+        "kernels",
+    ),
+    Mutant(
+        "written out, a blind query looks at everything",
+        "written.py",
+        "z.masked_fill(sees_nothing, 0.0) if sees_nothing.any() else z",
+        "z",
+        "kernels",
+    ),
+    Mutant(
+        "a few queries are not scaled",
+        "written.py",
+        "(k @ (scale * q).mT).mT",
+        "(k @ q.mT).mT",
+        "kernels",
+    ),
+    Mutant(
+        "keys that fill up a tile are looked at",
+        "cuts.py",
+        "& (key < end))",
         ")",
         "tiles",
     ),
@@ -743,7 +778,7 @@ MUTANTS = [
     Mutant(
         "a packed weight is used in training",
         "onednn.py",
-        "if self._packs is None or torch.is_grad_enabled() or",
+        "if self._packs is None or trains or",
         "if self._packs is None or",
         "onednn",
     ),
@@ -806,8 +841,8 @@ MUTANTS = [
     Mutant(
         "fused: a blind query looks at everything",
         "kernels.py",
-        "z.masked_fill(sees_nothing, 0.0)",
-        "z",
+        "return z.masked_fill(sees_nothing, 0.0)",
+        "return z",
         "fused",
     ),
     Mutant(
@@ -1602,8 +1637,8 @@ MUTANTS = [
     Mutant(
         "fused: heads of another width",
         "fused.py",
-        "heads = (t.unflatten(-1, (-1, self.d_head)) for t in",
-        "heads = (t.unflatten(-1, (self.n_heads, -1)) for t in",
+        "rows = self.W_QKV(x).unflatten(-1, (-1, self.d_head))",
+        "rows = self.W_QKV(x).unflatten(-1, (self.d_head, -1)).mT",
         "fused",
     ),
     Mutant(
