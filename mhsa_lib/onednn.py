@@ -73,15 +73,18 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 def product(x: Tensor, y: Tensor) -> Tensor:
     """``x @ y.mT`` of matrices, one or many, on a CPU, without gradients.
 
-    oneDNN is called for a single pair in float32; everything else is ``torch.matmul``'s.
+    oneDNN is called for a single pair in float32; everything else is that of PyTorch.
 
     >>> x, y = torch.randn(2, 3, 4), torch.randn(2, 5, 4)
     >>> torch.allclose(product(x, y), x @ y.mT)
     True
     """
-    if x.dtype is not torch.float32 or x.shape[:-2].numel() > 1 or not is_here():
+    if x.shape[:-2].numel() > 1:
         return x @ y.mT
-    return _product(x.flatten(end_dim=-2), y.flatten(end_dim=-2)).view(*x.shape[:-1], -1)
+    one, other = x.flatten(end_dim=-2), y.flatten(end_dim=-2)
+    by_onednn = x.dtype is torch.float32 and is_here()
+    z = _product(one, other) if by_onednn else one @ other.T  # bmm would copy a turned one
+    return z.view(*x.shape[:-1], -1)
 
 
 class Linear(nn.Linear):

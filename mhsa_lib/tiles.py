@@ -74,7 +74,7 @@ def _mix(
     The weights of every tile are ``kept``, where there is a list for them.
     """
     with torch.autocast("cpu", enabled=False):
-        for queries, keys in _heads(q, k):
+        for queries, keys in _heads(q, k, tiles):
             K, V_T = _rows(k[keys]), _turned(_padded(v[keys]))
             for rows, cols, below in tiles:
                 Q = _padded(q[queries][..., rows, :]) * scale
@@ -82,6 +82,7 @@ def _mix(
                 z[queries][..., rows, :] = _some(onednn.product(weights, _own(V_T, cols)), rows)
                 if kept is not None:
                     kept.append(weights)
+                del weights  # before those of the next tile are made
     seen = (tiles[0].rows.start, tiles[-1].rows.stop) if tiles else (0, 0)
     z[..., : seen[0], :] = 0.0
     z[..., seen[1] :, :] = 0.0
@@ -105,7 +106,7 @@ class _Tiles(torch.autograd.Function):
         to_q, to_k, to_v = _like(q, q.shape[-1]), torch.zeros_like(k), torch.zeros_like(v)
         kept = None if ctx.kept is None else iter(ctx.kept)
         with torch.autocast("cpu", enabled=False):
-            for queries, keys in _heads(q, k):
+            for queries, keys in _heads(q, k, ctx.tiles):
                 K, V = _rows(k[keys]), _rows(v[keys])
                 K_T = _turned(K)
                 on_K, on_V = torch.zeros_like(K), torch.zeros_like(V)
@@ -126,14 +127,15 @@ class _Tiles(torch.autograd.Function):
         return to_q, to_k, to_v, None, None, None
 
 
-def _heads(q: Tensor, k: Tensor) -> Iterator[tuple[Any, Any]]:
+def _heads(q: Tensor, k: Tensor, tiles: list[Tile]) -> Iterator[tuple[Any, Any]]:
     """Which sequences and heads are multiplied at once, as indices into queries and into keys.
 
     oneDNN takes one matrix at a time in float32, in bfloat16 as many as fit a tile.
     """
-    batch, n_heads, n_query, _ = q.shape
-    group, n_key = n_heads // k.shape[1], k.shape[-2]
-    size = up(n_query) * up(n_key) * q.element_size()
+    batch, n_heads = q.shape[:2]
+    group = n_heads // k.shape[1]
+    n_rows = max((up(rows.stop - rows.start) for rows, _, _ in tiles), default=1)
+    size = n_rows * up(k.shape[-2]) * q.element_size()
     fit = cuts.TILE // size if q.dtype is not torch.float32 and group == 1 else 1
     heads_at_once = min(max(fit, 1), n_heads)
     at_once = max(fit // n_heads, 1)

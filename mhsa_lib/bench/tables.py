@@ -55,13 +55,14 @@ def table(races: Sequence[Race]) -> Sheet:
             f"±{race.band:.0%}",
             race.verdict + (", disturbed" if race.contaminated else ""),
             _goal(race),
+            {True: "yes", False: "no", None: ""}[race.met],
             _percent(race.of_limit(OURS)),
         )
         for race in races
     )
     head = (
         "cell", "raw, ms", "ours / raw (quartiles)", "best peer / raw", "ours / best", "band",
-        "verdict", "goal", "of the limit",
+        "verdict", "goal", "met", "of the limit",
     )  # fmt: skip
     return Sheet("Time relative to raw, median of interleaved rounds.", head, rows)
 
@@ -119,8 +120,7 @@ def _goal(race: Race) -> str:
     goal = race.goal
     if goal is None:
         return "none"
-    words = "tie or better" if goal.limit is None else f"≤ {goal.limit:.2f} of {goal.of}"
-    return words + {True: ": met", False: ": not met", None: ""}[race.met]
+    return "tie" if goal.limit is None else f"≤ {goal.limit:.2f} {goal.of.split()[0]}"
 
 
 def _span(ratio: Quartiles | None) -> str:
@@ -140,4 +140,4 @@ def _small(number: float | None) -> str:
 
 
 def _style(word: str) -> str:
-    return NUMBER if word[:1].isdigit() or word[:1] == "±" else CELL
+    return NUMBER if word[:1].isdigit() or word[:1] in "±≤" else CELL
