@@ -47,16 +47,17 @@ def attend(
     options = {"scale": scale, "dropout_p": dropout, "spend_q": spend_q}
     if mask is None:
         return _whole(q, k, v, options)
+    shift = k.shape[-2] - q.shape[-2]
+    known = isinstance(mask, masks.Predicate) and mask.reach.exact
+    if known and mask.reach.key_lengths is None:
+        z = _without_tensor(q, k, v, mask.reach.band, shift, options)
+        if z is not None:
+            return z
     if choice.writes_out(q, k, dropout):
         allowed = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
         return written.attend(q, k, v, allowed, scale)
     if not isinstance(mask, masks.Predicate):
         return _with_tensor(q, k, v, mask, options)
-    shift = k.shape[-2] - q.shape[-2]
-    if mask.reach.exact and mask.reach.key_lengths is None:
-        z = _without_tensor(q, k, v, mask.reach.band, shift, options)
-        if z is not None:
-            return z
     if torch.compiler.is_compiling():
         return _with_tensor(q, k, v, mask, options)
     if flex.serves(q, mask, dropout):
@@ -77,6 +78,8 @@ def _without_tensor(
     everything = band.ahead is None and band.behind is None
     if everything or (q.shape[-2] == 1 and high > low):
         return _whole(q, k[..., low:high, :], v[..., low:high, :], options)
+    if choice.writes_out(q, k, options["dropout_p"]):
+        return written.attend_in_band(q, k, v, band, shift, options["scale"])
     if choice.in_tiles(q, k, options["dropout_p"]):
         return _tiled(q, k, v, band, shift, options)
     if band == Band(ahead=0) and shift == 0 and not choice.cuts_finely(q):

@@ -21,7 +21,7 @@ def lengths_of(mask: Any, x: Tensor) -> tuple[int, ...] | None:
     """How many tokens of each sequence are real, if the mask says that the others are padding.
 
     None if it does not, if nothing is padded, while compiling, where lengths would be constants
-    of the compiled program, or where so few tokens are faster as one padded product.
+    of the compiled program, or where few tokens are trained faster as one padded product.
 
     >>> lengths_of(masks.padding([3, 9]), torch.zeros(2, 5, 12))
     (3, 5)
@@ -32,7 +32,8 @@ def lengths_of(mask: Any, x: Tensor) -> tuple[int, ...] | None:
     known = mask.reach.exact and lengths is not None and lengths == mask.reach.key_lengths
     if lengths is None or not known or len(lengths) != len(x):
         return None
-    if x.device.type == "cpu" and choice.is_short(onednn.computing_in(x), *[x.shape[1]] * 2):
+    trained = torch.is_grad_enabled() and x.device.type == "cpu"
+    if trained and choice.is_short(onednn.computing_in(x), *[x.shape[1]] * 2):
         return None
     lengths = tuple(min(length, x.shape[1]) for length in lengths)
     return None if sum(lengths) == x.shape[0] * x.shape[1] else lengths

@@ -722,15 +722,29 @@ MUTANTS = [
     Mutant(
         "written out, what is forbidden is looked at",
         "written.py",
-        "scores += masks.to_additive(allowed | sees_nothing, scores.dtype)",
-        "",
+        "scores += addend",
+        "pass",
         "kernels",
     ),
     Mutant(
         "written out, a blind query looks at everything",
         "written.py",
-        "z.masked_fill(sees_nothing, 0.0) if sees_nothing.any() else z",
+        "z if blind is None else z.masked_fill(blind, 0.0)",
         "z",
+        "kernels",
+    ),
+    Mutant(
+        "written out, a band starts at the first key",
+        "written.py",
+        "torch.arange(shift, shift + n_query)",
+        "torch.arange(n_query)",
+        "kernels",
+    ),
+    Mutant(
+        "the mask of one band is kept for another",
+        "written.py",
+        "return _added(band.allows(query, key), dtype)",
+        "return _added(Band(ahead=0).allows(query, key), dtype)",
         "kernels",
     ),
     Mutant(

@@ -16,7 +16,7 @@ from mhsa_lib.bench.judge import Effort
 from mhsa_lib.bench.records import OURS, Peak, Race, Report
 
 SUITES = ("grid", "decode", "memory", "all")
-TOGETHER = 4  # cells that one process times
+TOGETHER = 3  # cells that one process times
 QUICK, FULL = Effort(rounds=5, seconds=1.0), Effort(rounds=9, seconds=3.0)
 
 Progress = Callable[[list[Any]], Iterable[Any]]
