@@ -23,7 +23,10 @@ def reads_most(k: Keys) -> bool:
 
 
 def is_short(dtype: torch.dtype, n_query: int, n_key: int) -> bool:
-    """So few tokens that weights in bfloat16 are no larger than q, k, v and z together."""
+    """So few tokens that weights in bfloat16 are no larger than q, k, v and z together.
+
+    For heads of 32 columns or more.
+    """
     return dtype is torch.bfloat16 and 16 <= min(n_query, n_key) <= max(n_query, n_key) <= 128
 
 
@@ -37,7 +40,11 @@ def writes_out(q: Queries, k: Keys, dropout: float) -> bool:
 
 
 def in_tiles(q: Queries, k: Keys, dropout: float) -> bool:
-    """Whether tiles are faster than the fused kernel, which multiplies by another library."""
+    """Whether tiles are faster than the fused kernel, which multiplies by another library.
+
+    In bfloat16 both are oneDNN, and tiles win by their softmax and their backward pass. That
+    was seen where oneDNN is faster in float32 too; elsewhere the kernel is left alone.
+    """
     few = min(q.shape[-2], k.shape[-2])
     if few < 64 or dropout or q.device.type != "cpu" or torch.compiler.is_compiling():
         return False
@@ -48,7 +55,8 @@ def in_tiles(q: Queries, k: Keys, dropout: float) -> bool:
 
 def cuts_finely(q: Queries) -> bool:
     """The CPU kernel leaves out what lies ahead 512 keys at a time; blocks of 64 leave more."""
-    return q.device.type == "cpu" and not trains(q) and 256 <= q.shape[-2] <= 1024
+    few = 256 <= q.shape[-2] <= 1024
+    return few and q.device.type == "cpu" and not (trains(q) or torch.compiler.is_compiling())
 
 
 def trains(q: Queries) -> bool:

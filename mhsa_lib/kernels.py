@@ -1,9 +1,10 @@
-"""From q, k, v and a mask to z, without the (query × key) weights: which kernel does it.
+"""From q, k, v and a mask to z, without a (query × key) tensor: which kernel does it.
 
 ``F.scaled_dot_product_attention`` knows "no mask", "causal" and "this boolean tensor". What a
 predicate says about its reach is turned into calls that need no boolean tensor: a band becomes
 tiles, padded sequences are cut to their lengths. Where nothing is known, the rule is asked
-about a block of queries at a time. On a GPU that is left to FlexAttention.
+about a block of queries at a time. On a GPU that is left to FlexAttention. On a CPU, weights
+are written where they are few: in bfloat16 up to 128 tokens, and for one query.
 
 Source: Dao et al., "FlashAttention", arXiv 2205.14135; Dong et al., "Flex Attention", arXiv
 2412.05496.
@@ -115,7 +116,7 @@ def _tiled(
 ) -> HeadOutputs:
     Q, K, V = (t.reshape(-1, *t.shape[-3:]) for t in (q, k, v))
     z = tiles.attend(Q, K, V, options["scale"], band, shift, spend_q=options["spend_q"])
-    return z.view(*q.shape[:-1], -1)
+    return z.view(*q.shape[:-1], v.shape[-1])
 
 
 def _cuts_sequences(mask: masks.Predicate, q: Tensor) -> bool:

@@ -113,7 +113,8 @@ class Linear(nn.Linear):
         rows, trains = x.numel() // self.in_features, torch.is_grad_enabled()
         if rows < (_TRAINED if trains else _PACKED):
             return super().forward(x)
-        if self._packs is None or trains or torch.compiler.is_compiling():
+        on_cpu = x.device.type == "cpu"
+        if self._packs is None or trains or not on_cpu or torch.compiler.is_compiling():
             return linear(x, self.weight, self.bias)
         dtype = computing_in(x)
         if not _multiplies(dtype) or (rows > FEW_ROWS and dtype is self.weight.dtype):
@@ -123,7 +124,8 @@ class Linear(nn.Linear):
     def _laid_out(self, rows: int, dtype: torch.dtype) -> Tensor:
         assert self._packs is not None
         rows, weight = min(rows, FEW_ROWS + 1), self.weight
-        now = weight._version, weight.data_ptr(), weight.dtype
+        version = None if weight.is_inference() else weight._version
+        now = version, weight.data_ptr(), weight.dtype
         state, pack = self._packs.get((rows, dtype), (None, weight))
         if state != now:
             pack = weight.detach().to(dtype).contiguous()

@@ -59,6 +59,7 @@ class Slots:
         """Empty again: the next token stands at 0."""
         self.ends = [0] * self.batch
         self._announced: Tensor | None = None
+        self._now: Tensor | None = None
 
     def announce(self, positions: Any) -> None:
         """Positions (batch, token) of the next call's tokens, -1 for padding; None: go on."""
@@ -82,7 +83,7 @@ class Slots:
                 f"the cache has {self.length} slots, {kept} are taken and {most - kept} tokens "
                 f"come; give it a length of {most} or more."
             )
-        self._announced, self._later, self.n_tokens = announced, later, n_tokens
+        self._now, self._later, self.n_tokens = announced, later, n_tokens
         self.even = announced is None and self.ends.count(self.ends[0]) == self.batch
         # One token lies where one lay that it cannot see. Several, that lap the ring, would lie
         # where one lies that the first of them still sees: they are written in the end.
@@ -91,14 +92,14 @@ class Slots:
 
     def take(self) -> None:
         """End the call: its tokens are in the cache now."""
-        self.ends, self._announced = self._later, None
+        self.ends = self._later
 
     # --- where the tokens of the call go -----------------------------------------------------
 
     def positions(self, device: Any = None) -> Tensor:
         """Of the call's tokens, (batch, token); (1, token) while all sequences are even."""
-        if self._announced is not None:
-            return self._announced.to(device)
+        if self._now is not None:
+            return self._now.to(device)
         ends = torch.tensor(self.ends[:1] if self.even else self.ends, device=device)
         return ends[:, None] + torch.arange(self.n_tokens, device=device)
 
@@ -170,8 +171,8 @@ class Slots:
     @property
     def _right_padded(self) -> bool:
         """Whether the call's tokens stand at their own index after a past that was even."""
-        if self._announced is None or self.ends.count(self.ends[0]) < self.batch:
+        if self._now is None or self.ends.count(self.ends[0]) < self.batch:
             return False
         straight = self.ends[0] + torch.arange(self.n_tokens)
         ends_at = self.ends[0] + self.n_tokens == max(self._later) <= self.n_slots
-        return ends_at and bool(((self._announced < 0) | (self._announced == straight)).all())
+        return ends_at and bool(((self._now < 0) | (self._now == straight)).all())

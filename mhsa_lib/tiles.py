@@ -103,13 +103,14 @@ class _Tiles(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v = ctx.saved_tensors
-        to_q, to_k, to_v = _like(q, q.shape[-1]), torch.zeros_like(k), torch.zeros_like(v)
+        # Sums over tiles, and over heads that share keys, are sums of float32.
+        to_q, to_k, to_v = _like(q, q.shape[-1]), _sums(k), _sums(v)
         kept = None if ctx.kept is None else iter(ctx.kept)
         with torch.autocast("cpu", enabled=False):
             for queries, keys in _heads(q, k, ctx.tiles):
                 K, V = _rows(k[keys]), _rows(v[keys])
                 K_T = _turned(K)
-                on_K, on_V = torch.zeros_like(K), torch.zeros_like(V)
+                on_K, on_V = _sums(K), _sums(V)
                 for rows, cols, below in ctx.tiles:
                     Q = _padded(q[queries][..., rows, :]) * ctx.scale
                     G = _rows(grad[queries][..., rows, :])
@@ -124,7 +125,7 @@ class _Tiles(torch.autograd.Function):
                     to_q[queries][..., rows, :] = _some(on_Q, rows) * ctx.scale
                 to_k[keys] += on_K[..., : k.shape[-2], :]
                 to_v[keys] += on_V[..., : k.shape[-2], :]
-        return to_q, to_k, to_v, None, None, None
+        return to_q, to_k.to(k.dtype), to_v.to(v.dtype), None, None, None
 
 
 def _heads(q: Tensor, k: Tensor, tiles: list[Tile]) -> Iterator[tuple[Any, Any]]:
@@ -178,6 +179,11 @@ def _own(part: Tensor, columns: slice = slice(None)) -> Tensor:
 
 def _some(part: Tensor, rows: slice) -> Tensor:
     return part[..., : rows.stop - rows.start, :]
+
+
+def _sums(part: Tensor) -> Tensor:
+    dtype = torch.promote_types(part.dtype, torch.float32)
+    return torch.zeros_like(part, dtype=dtype)
 
 
 def _like(q: Tensor, width: int) -> Tensor:

@@ -16,7 +16,7 @@ from mhsa_lib.bench.judge import Effort
 from mhsa_lib.bench.records import OURS, Peak, Race, Report
 
 SUITES = ("grid", "decode", "memory", "all")
-TOGETHER = 3  # cells that one process times
+LONG = 1024  # tokens from which on every cell has a process of its own
 QUICK, FULL = Effort(rounds=5, seconds=1.0), Effort(rounds=9, seconds=3.0)
 
 Progress = Callable[[list[Any]], Iterable[Any]]
@@ -58,17 +58,17 @@ def measure(
 
 
 def _races(todo: list[Cell], rates: Any, effort: Effort, progress: Progress) -> Iterator[Race]:
-    """The races of the cells; many of them a few at a time in a process of their own.
+    """The races of the cells, each in a process of its own if there are long texts.
 
-    With its memory pinned down, one process that loads everybody for every cell would end up
-    with all memory there is.
+    With its memory pinned down, one process that trains everybody on long texts, one cell after
+    the other, ends up with all memory there is.
     """
-    if len(todo) <= TOGETHER:
+    if all(cell.n_tokens < LONG for cell in todo):
         yield from (judge.run(cell, rates, effort) for cell in progress(todo))
         return
     threads = (torch.get_num_threads(),)
     with ProcessPoolExecutor(
-        1, get_context("spawn"), torch.set_num_threads, threads, max_tasks_per_child=TOGETHER
+        1, get_context("spawn"), torch.set_num_threads, threads, max_tasks_per_child=1
     ) as process:
         for cell in progress(todo):
             yield process.submit(judge.run, cell, rates, effort).result()

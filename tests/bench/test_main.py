@@ -246,8 +246,8 @@ def test_only_the_cells_that_are_asked_for():
     assert suites.chosen("all", quick=False, only=["no such words"]) == []
 
 
-def test_many_cells_are_timed_in_processes_of_their_own(monkeypatch):
-    monkeypatch.setattr(suites, "TOGETHER", 1)
+def test_long_cells_are_timed_in_processes_of_their_own(monkeypatch):
+    monkeypatch.setattr(suites, "LONG", 1)
     report = suites.measure("grid", Effort(1, 0.0), todo=TINY[:2], say=lambda line: None)
     assert [race.cell for race in report.races] == TINY[:2]
     assert suites.wrong(report) == []
