@@ -148,6 +148,7 @@ LONGER = {
     "masks": 275,
     "fused": 225,
     "preallocated": 205,
+    "onednn": 205,
     "trace": 240,
     "wall": 300,
     "plots.heat": 225,
