@@ -139,9 +139,10 @@ class FusedMultiHeadAttention(Decodes):
     ) -> Tokens:
         """As ``MultiHeadAttention.forward``; with a ``cache``, x continues its sequences.
 
-        ``masks.causal`` over equal lengths, or for one query, reaches the kernel without a
-        (query × key) tensor. A pass with a cache has no gradients. It raises ``ValueError`` for
-        a context, another batch, dtype or device, no room, or positions that do not continue.
+        ``masks.causal``, ``sliding_window`` and ``padding`` say how far they reach, so that no
+        (query × key) tensor is made, except where it is small (``kernels``). A pass with a
+        cache has no gradients. It raises ``ValueError`` for a context, another batch, dtype or
+        device, no room, or positions that do not continue.
         """
         if cache is None:
             return self._pass(x, context, mask)

@@ -101,6 +101,7 @@ ORDER = [
     "plots.signed",
     "plots.squares",
     "plots",
+    "bench.heap",
     "bench.clock",
     "bench.machine",
     "bench.problem",

@@ -1,7 +1,7 @@
 """``python -m mhsa_lib.bench``: measure this machine, write JSON, draw the pictures.
 
 python -m mhsa_lib.bench --quick                          a minute, five cells of the grid
-python -m mhsa_lib.bench --out cpu.json --plot pictures   everything, a quarter of an hour
+python -m mhsa_lib.bench --out cpu.json --plot pictures   everything, half an hour
 """
 
 import argparse

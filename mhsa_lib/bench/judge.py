@@ -3,20 +3,21 @@
 import re
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from mhsa_lib.bench import clock as clocks
-from mhsa_lib.bench import decoding, problem, rivals
+from mhsa_lib.bench import decoding, heap, problem, rivals
 from mhsa_lib.bench.cells import Cell
 from mhsa_lib.bench.clock import Clock, Entrant, quartiles
 from mhsa_lib.bench.machine import least_seconds
 from mhsa_lib.bench.problem import Loaded, Problem
 from mhsa_lib.bench.records import AGAIN, OURS, STAGES, UNIT, Entry, Race
-from mhsa_lib.bench.registry import DECODERS, LARGE, PASSES, RAW_IN_BFLOAT16
+from mhsa_lib.bench.registry import DECODERS, HOPELESS, LARGE, PASSES, RAW_IN_BFLOAT16
 from mhsa_lib.peers import NotApplicableError
 
 
@@ -44,7 +45,7 @@ def run(
     entrants, entries = judge(cell, dict(extra or {}))
     if UNIT not in entrants:
         raise RuntimeError(f"raw itself is wrong in {cell!r}: {entries[UNIT].reason}.")
-    clock = Clock() if clock is None else clock
+    clock = clock or Clock()
     times = clocks.race(
         entrants,
         rounds=effort.rounds,
@@ -88,18 +89,22 @@ def _passed(cell: Cell, extra: dict[str, Any]) -> tuple[dict[str, Entrant], dict
     builders = PASSES | extra
     if cell.precision != "float32":
         builders[RAW_IN_BFLOAT16] = rivals.raw
-    entrants, entries = {}, {}
+    entrants, entries, first = {}, {}, dict[str, float]()
     for name, build in builders.items():
         if name in LARGE and cell.mode == "training" and cell.n_tokens >= 2048:
             reason = "not run here: as explicit softmax, and as slow"
             entries[name] = Entry(name, reason=reason)
             continue
         precision = "float32" if name in (UNIT, AGAIN) else cell.precision
+        heap.give_back()
         try:
-            step, entries[name] = _judged(name, build(given), given, precision)
+            step, entries[name], first[name] = _judged(name, build(given), given, precision)
         except Exception as error:  # other people's code may fail in any way
             entries[name] = Entry(name, reason=f"not run here: {why(error)}")
             continue
+        if not entries[name].reason and first[name] > max(1.0, HOPELESS * first[UNIT]):
+            reason = f"not timed: a call takes over {HOPELESS} times as long as raw"
+            entries[name] = replace(entries[name], reason=reason)
         if not entries[name].reason:
             entrants[name] = Entrant(step)
     return entrants, entries
@@ -107,8 +112,8 @@ def _passed(cell: Cell, extra: dict[str, Any]) -> tuple[dict[str, Entrant], dict
 
 def _judged(
     name: str, loaded: Loaded, given: Problem, precision: str
-) -> tuple[Callable[[], Any], Entry]:
-    """One call of a rival, and its errors; an entry with a reason if they are too large."""
+) -> tuple[Callable[[], Any], Entry, float]:
+    """A rival's call, its errors and whether they are too large, and its first seconds."""
     training = given.cell.mode == "training"
     if training:
         loaded.module.train()
@@ -128,12 +133,14 @@ def _judged(
         y.backward(given.g)
         return y
 
+    start = perf_counter()
     y = step()
+    seconds = perf_counter() - start
     errors = [given.error(y)]
     if training:
         assert x.grad is not None
         errors.append(given.gradient_error(x.grad, loaded.maps))
-    return step, _entry(name, precision, *errors)
+    return step, _entry(name, precision, *errors), seconds
 
 
 def _entry(name: str, precision: str, error: float, gradient: float | None = None) -> Entry:

@@ -5,7 +5,6 @@ pass warms up, freed memory is given back, the kernel's high-water mark is set b
 second pass is measured. glibc's allocator is as it comes.
 """
 
-import ctypes
 import json
 import os
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import torch
 
+from mhsa_lib.bench import heap
 from mhsa_lib.bench.cells import Cell
 from mhsa_lib.bench.judge import why
 from mhsa_lib.bench.machine import ALLOCATOR
@@ -65,7 +65,7 @@ def extra(name: str, mask: str, n_tokens: int) -> Peak:
             loaded.module.eval()
         with torch.inference_mode():
             loaded.call(given.x)
-            _give_back()
+            heap.give_back()
             Path("/proc/self/clear_refs").write_text("5")
             before = _status("VmRSS")
             loaded.call(given.x)
@@ -96,13 +96,6 @@ def _status(field: str) -> int:
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) * 1024 // 1000
     raise OSError(f"the kernel does not tell {field}.")
-
-
-def _give_back() -> None:
-    """Ask glibc to return freed memory to the kernel."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
 
 
 if __name__ == "__main__":

@@ -46,3 +46,5 @@ RAW_IN_BFLOAT16 = "raw, bfloat16"
 LARGE = {STAGES, "3h small matrices", "nn.MHA, weights", "BERT eager", "Llama eager",
          "x-transformers"}  # fmt: skip
 """Those that write the weights; training on long texts is shown by explicit softmax alone."""
+HOPELESS = 20
+"""Who takes as many times as long as raw, and over a second a call, is not timed further."""

@@ -1,9 +1,7 @@
 """All cells of a suite, one after another, into one report."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from mhsa_lib.bench.judge import Effort
 from mhsa_lib.bench.records import OURS, Peak, Race, Report
 
 SUITES = ("grid", "decode", "memory", "all")
-LONG = 1024  # tokens from which on every cell has a process of its own
 QUICK, FULL = Effort(rounds=5, seconds=1.0), Effort(rounds=9, seconds=3.0)
 
 Progress = Callable[[list[Any]], Iterable[Any]]
@@ -41,7 +38,7 @@ def measure(
     """Run a suite on the CPU; ``say`` gets a line per cell, ``todo`` replaces its cells."""
     rates = machine.rates()
     todo = chosen(suite, quick) if todo is None else todo
-    races = [_said(race, say) for race in _races(todo, rates, effort, progress)]
+    races = [_said(judge.run(cell, rates, effort), say) for cell in progress(todo)]
     found: list[Peak] = []
     if suite in ("memory", "all"):
         for name, mask, lengths in progress(memory.tasks(quick)):
@@ -55,23 +52,6 @@ def measure(
         tuple(races),
         tuple(found),
     )
-
-
-def _races(todo: list[Cell], rates: Any, effort: Effort, progress: Progress) -> Iterator[Race]:
-    """The races of the cells, each in a process of its own if there are long texts.
-
-    With its memory pinned down, one process that trains everybody on long texts, one cell after
-    the other, ends up with all memory there is.
-    """
-    if all(cell.n_tokens < LONG for cell in todo):
-        yield from (judge.run(cell, rates, effort) for cell in progress(todo))
-        return
-    threads = (torch.get_num_threads(),)
-    with ProcessPoolExecutor(
-        1, get_context("spawn"), torch.set_num_threads, threads, max_tasks_per_child=1
-    ) as process:
-        for cell in progress(todo):
-            yield process.submit(judge.run, cell, rates, effort).result()
 
 
 def method(effort: Effort) -> dict[str, Any]:

@@ -140,4 +140,4 @@ def _small(number: float | None) -> str:
 
 
 def _style(word: str) -> str:
-    return NUMBER if word[:1].isdigit() or word[:1] in "±≤" else CELL
+    return NUMBER if word[:1].isdigit() or word.startswith(("±", "≤")) else CELL

@@ -1,6 +1,7 @@
 """Right first: who is wrong, absent or broken is listed, and never timed."""
 
 import sys
+import time
 
 import pytest
 import torch
@@ -161,6 +162,17 @@ def test_one_that_breaks_is_listed_with_its_error_and_no_path():
 
     entry = run(CELLS[0], broken=broken).entry("broken")
     assert entry.reason == "not run here: OSError: no such file: weights.bin"
+
+
+def test_one_that_is_right_but_hopelessly_slow_is_not_timed():
+    def asleep(q, k, v):
+        time.sleep(1.05)
+        return F.scaled_dot_product_attention(q, k, v)
+
+    entry = run(CELLS[0], asleep=rival(asleep)).entry("asleep")
+    assert entry.reason == "not timed: a call takes over 20 times as long as raw"
+    assert (entry.ratio, entry.rounds) == (None, 0)
+    assert entry.error < 1e-5
 
 
 def test_one_that_cannot_express_the_cell_says_why():

@@ -244,10 +244,3 @@ def test_only_the_cells_that_are_asked_for():
     both = suites.chosen("all", quick=False, only=["decode", "8 × 128"])
     assert {cell.mode for cell in both} == {"decode", "forward", "training"}
     assert suites.chosen("all", quick=False, only=["no such words"]) == []
-
-
-def test_long_cells_are_timed_in_processes_of_their_own(monkeypatch):
-    monkeypatch.setattr(suites, "LONG", 1)
-    report = suites.measure("grid", Effort(1, 0.0), todo=TINY[:2], say=lambda line: None)
-    assert [race.cell for race in report.races] == TINY[:2]
-    assert suites.wrong(report) == []
