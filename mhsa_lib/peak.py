@@ -23,7 +23,7 @@ def peak_bytes(call: Callable[[], Any]) -> int:
     >>> peak_bytes(lambda: numbers + numbers), peak_bytes(lambda: numbers.add_(numbers))
     (4000, 0)
     """
-    with _quiet(), torch.profiler.profile(activities=_CPU, profile_memory=True) as seen:
+    with quiet(), torch.profiler.profile(activities=CPU, profile_memory=True) as seen:
         kept = call()
     del kept
     events = seen.profiler.kineto_results.events()
@@ -32,12 +32,12 @@ def peak_bytes(call: Callable[[], Any]) -> int:
     return max(accumulate((e.nbytes() for e in in_order), initial=0))
 
 
-_CPU = [torch.profiler.ProfilerActivity.CPU]
+CPU = [torch.profiler.ProfilerActivity.CPU]
 _DEVICE = torch._C._autograd.DeviceType.CPU
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Without the lines in which some profilers say on the error stream that they began."""
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)

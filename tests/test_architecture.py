@@ -111,6 +111,8 @@ ORDER = [
     "bench.decoding",
     "bench.decoding_libraries",
     "bench.registry",
+    "bench.profiles",
+    "bench.reasons",
     "bench.judge",
     "bench.memory",
     "bench.suites",

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.bench import judge, machine, suites
+from mhsa_lib.bench import judge, machine, reasons, suites
 from mhsa_lib.bench.cells import Cell
 from mhsa_lib.bench.cuda_core import FLUSH, CudaClock, cores, rates, seconds
 from mhsa_lib.bench.problem import Loaded, Problem
@@ -109,5 +109,5 @@ def _peak(build: Callable[[Problem], Loaded], cell: Cell) -> float | str:
             before = torch.cuda.memory_allocated()
             loaded.call(given.x)
     except Exception as error:  # other people's code may fail in any way
-        return f"not run here: {judge.why(error)}"
+        return f"not run here: {reasons.why(error)}"
     return round((torch.cuda.max_memory_allocated() - before) / 1e6, 1)

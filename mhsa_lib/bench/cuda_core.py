@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mhsa_lib.bench import judge, machine
+from mhsa_lib.bench import machine, reasons
 from mhsa_lib.bench.clock import Clock, Entrant
 
 FLUSH = 256 * 2**20
@@ -80,7 +80,7 @@ def cores(clock: CudaClock, gemm: float, quick: bool) -> Iterable[dict[str, Any]
                         gap = (call()[:1, :1].double() - exact).abs().max().item()
                         rate = flops / seconds(clock, call) / 1e9
                     except RuntimeError as error:
-                        yield row | {"reason": judge.why(error)}
+                        yield row | {"reason": reasons.why(error)}
                         continue
                     if gap > TOLERANCE:
                         yield row | {"reason": f"wrong: output off by {gap:.2g}"}

@@ -1,6 +1,5 @@
 """Right first, fast second: build everybody, compare with float64, and time who is right."""
 
-import re
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -11,14 +10,13 @@ import torch
 from torch import Tensor
 
 from mhsa_lib.bench import clock as clocks
-from mhsa_lib.bench import decoding, heap, problem, rivals
+from mhsa_lib.bench import decoding, heap, problem, profiles, reasons, rivals
 from mhsa_lib.bench.cells import Cell
 from mhsa_lib.bench.clock import Clock, Entrant, quartiles
 from mhsa_lib.bench.machine import least_seconds
 from mhsa_lib.bench.problem import Loaded, Problem
 from mhsa_lib.bench.records import AGAIN, OURS, STAGES, UNIT, Entry, Race
 from mhsa_lib.bench.registry import DECODERS, HOPELESS, LARGE, PASSES, RAW_IN_BFLOAT16
-from mhsa_lib.peers import NotApplicableError
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ def run(
         )
     best = _best(cell, entries)
     raw_seconds = times.median(UNIT)
-    return Race(
+    race = Race(
         cell,
         tuple(entries.values()),
         raw_ms=1000 * raw_seconds,
@@ -73,6 +71,10 @@ def run(
         best_peer=best,
         against_best=quartiles(times.ratios(OURS, best)) if OURS in entrants else None,
     )
+    if race.lost and torch.get_default_device().type == "cpu":
+        watched = {name: profiles.milliseconds(entrants[name]) for name in (OURS, best)}
+        race = replace(race, profile=watched)
+    return race
 
 
 def _best(cell: Cell, entries: dict[str, Entry]) -> str:
@@ -100,7 +102,7 @@ def _passed(cell: Cell, extra: dict[str, Any]) -> tuple[dict[str, Entrant], dict
         try:
             step, entries[name], first[name] = _judged(name, build(given), given, precision)
         except Exception as error:  # other people's code may fail in any way
-            entries[name] = Entry(name, reason=f"not run here: {why(error)}")
+            entries[name] = Entry(name, reason=f"not run here: {reasons.why(error)}")
             continue
         if not entries[name].reason and first[name] > max(1.0, HOPELESS * first[UNIT]):
             reason = f"not timed: a call takes over {HOPELESS} times as long as raw"
@@ -179,7 +181,7 @@ def _decoded(cell: Cell, extra: dict[str, Any]) -> tuple[dict[str, Entrant], dic
                 decoder.reset()
                 found = [decoder.step(new).double() for _ in right]
         except Exception as error:  # as above
-            entries[name] = Entry(name, reason=f"not run here: {why(error)}")
+            entries[name] = Entry(name, reason=f"not run here: {reasons.why(error)}")
             continue
         gaps = [(y - wanted).abs() for y, wanted in zip(found, right, strict=True)]
         entries[name] = _entry(name, cell.precision, max(gap.max().item() for gap in gaps))
@@ -187,13 +189,3 @@ def _decoded(cell: Cell, extra: dict[str, Any]) -> tuple[dict[str, Entrant], dic
             step = torch.inference_mode()(lambda step=decoder.step: step(new))
             entrants[name] = Entrant(step, decoder.reset, decoding.STEPS)
     return entrants, entries
-
-
-def why(error: Exception) -> str:
-    """A short reason, without paths of this machine."""
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"{error.name.split('.')[0]} is not installed"
-    if isinstance(error, NotApplicableError):
-        return str(error)
-    first = (str(error).splitlines() or [""])[0]
-    return f"{type(error).__name__}: {re.sub(r'/[^ ]*/', '', first)[:80]}"

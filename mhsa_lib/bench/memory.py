@@ -14,9 +14,8 @@ from pathlib import Path
 
 import torch
 
-from mhsa_lib.bench import heap
+from mhsa_lib.bench import heap, reasons
 from mhsa_lib.bench.cells import Cell
-from mhsa_lib.bench.judge import why
 from mhsa_lib.bench.machine import ALLOCATOR
 from mhsa_lib.bench.problem import Problem
 from mhsa_lib.bench.records import OURS, UNIT, Peak
@@ -71,7 +70,7 @@ def extra(name: str, mask: str, n_tokens: int) -> Peak:
             loaded.call(given.x)
         return Peak(name, mask, n_tokens, round((_status("VmHWM") - before) / 1000, 1))
     except Exception as error:  # other people's code may fail in any way
-        return Peak(name, mask, n_tokens, reason=f"not run here: {why(error)}")
+        return Peak(name, mask, n_tokens, reason=f"not run here: {reasons.why(error)}")
 
 
 def _forked(name: str, mask: str, lengths: tuple[int, ...], threads: int) -> Iterator[str]:

@@ -35,7 +35,8 @@ class Race:
     ``band`` is half the width of the A/A band: differences up to it are ties. ``bound`` is the
     least possible time relative to raw; ``against_best`` are quartiles of our time relative to
     the fastest correct peer's, round by round. A ``contaminated`` cell never had the machine
-    for itself.
+    for itself. Where we lost, ``profile`` has the milliseconds of ours and of the best peer by
+    kind of operation.
     """
 
     cell: Cell
@@ -48,6 +49,7 @@ class Race:
     bound: float | None = None
     best_peer: str = ""
     against_best: Quartiles | None = None
+    profile: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def entry(self, name: str) -> Entry:
         """What was found about one implementation; ``ValueError`` if it did not take part."""
@@ -87,6 +89,11 @@ class Race:
             return self.verdict != "behind"
         value = self.ours if self.goal.of == UNIT else self.against_best[1]
         return value <= self.goal.limit
+
+    @property
+    def lost(self) -> bool:
+        """Whether the goal was missed, or somebody was faster by more than the band."""
+        return self.met is False or self.verdict == "behind"
 
     def of_limit(self, name: str) -> float | None:
         """How close an implementation comes to the least possible time, from 0 to 1."""

@@ -87,6 +87,19 @@ def entries(race: Race) -> Sheet:
     return Sheet(caption, head, rows)
 
 
+def profiles(races: Sequence[Race]) -> Sheet:
+    """Where we lost, our milliseconds by kind of operation and below them the best peer's."""
+    lost = [race for race in races if race.profile]
+    rows = tuple(
+        (repr(race.cell) if name == OURS else "", name, *(f"{ms:.3g}" for ms in kinds.values()))
+        for race in lost
+        for name, kinds in race.profile.items()
+    )
+    kinds = lost[0].profile[OURS] if lost else ()
+    caption = "Milliseconds of a call under the profiler, whose own time is among the calls."
+    return Sheet(caption, ("cell", "implementation", *kinds), rows)
+
+
 def memory(report: Report, mask: str = "full") -> Sheet:
     """A row per implementation: extra MB of one forward pass at every length."""
     found = report.memory(mask)

@@ -67,7 +67,7 @@ def test_the_json_has_all_fields_and_names_no_host_and_no_path(small_run, tmp_pa
     }  # fmt: skip
     assert stored["races"][0].keys() == {
         "cell", "entries", "raw_ms", "rounds", "thrown", "contaminated", "band", "bound",
-        "best_peer", "against_best",
+        "best_peer", "against_best", "profile",
     }  # fmt: skip
     assert stored["machine"]["versions"].keys() == set(machine.PACKAGES)
     assert socket.gethostname() not in text

@@ -172,6 +172,21 @@ def test_the_table_says_ratio_band_verdict_and_goal():
     )  # fmt: skip
 
 
+def test_where_a_goal_is_missed_a_profile_says_why(tmp_path):
+    profile = {
+        OURS: {"products": 1.25, "calls": 0.5},
+        "<b>peer</b>": {"products": 1, "calls": 0},
+    }
+    missed, met = made(0.94, profile=profile), made(0.6)
+    assert (missed.lost, met.lost) == (True, False)
+    sheet = tables.profiles([met, missed])
+    assert sheet.head == ("cell", "implementation", "products", "calls")
+    assert sheet.rows == ((repr(CELL), OURS, "1.25", "0.5"), ("", "<b>peer</b>", "1", "0"))
+    save(report(missed), tmp_path / "a.json")
+    assert load(tmp_path / "a.json").races[0].profile == profile
+    assert tables.profiles([met]).rows == ()
+
+
 def test_the_entries_run_from_the_fastest_to_the_absent():
     rows = tables.entries(made()).rows
     assert [row[0] for row in rows] == [OURS, UNIT, AGAIN, "<b>peer</b>", "absent"]

@@ -1,0 +1,44 @@
+"""Where the time goes: every operation is of one kind, and the kinds make up the whole."""
+
+from time import perf_counter
+
+import pytest
+import torch
+
+from mhsa_lib.bench import judge, profiles
+from mhsa_lib.bench.cells import Cell, Goal
+from mhsa_lib.bench.clock import Entrant
+from mhsa_lib.bench.judge import Effort
+from mhsa_lib.bench.records import OURS, UNIT, Race
+
+
+def test_a_large_product_takes_the_time():
+    a = torch.randn(700, 700)
+    found = profiles.milliseconds(Entrant(lambda: torch.softmax(a @ a, dim=-1)))
+    assert tuple(found) == profiles.KINDS
+    assert found["products"] > found["softmax"] > 0
+    assert found["fused kernel"] == found["copies and sums"] == 0
+    start = perf_counter()
+    for _ in range(5):
+        torch.softmax(a @ a, dim=-1)
+    took = 1000 * (perf_counter() - start) / 5
+    assert 0.3 * took < sum(found.values()) < 3 * took
+
+
+def test_what_is_no_operation_is_a_call():
+    found = profiles.milliseconds(Entrant(lambda: sum(range(20_000))))
+    assert found["calls"] == sum(found.values()) > 0
+
+
+def test_a_decoder_is_reset_and_never_asked_for_more_than_it_has():
+    done = []
+    profiles.milliseconds(Entrant(lambda: done.append(1), lambda: done.clear(), most=64))
+    assert len(done) <= 64
+
+
+@pytest.mark.parametrize("limit", [0.0, 100.0])
+def test_only_a_cell_that_was_lost_is_profiled(limit, monkeypatch):
+    monkeypatch.setattr(Race, "goal", Goal(UNIT, limit))
+    monkeypatch.setattr(Race, "verdict", "tie")
+    race = judge.run(Cell(2, 8, 16, 2), {}, Effort(rounds=1, seconds=0.0))
+    assert race.profile.keys() == ({OURS, race.best_peer} if limit == 0 else set())
