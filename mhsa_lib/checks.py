@@ -159,6 +159,9 @@ def tokens(name: str, x: Any, d_model: int, like: Tensor | None = None) -> None:
     ...
     ValueError: x is 8 wide, shape (2, 5, 8), but d_model=12; the last axis must be d_model.
     """
+    right = isinstance(x, Tensor) and x.ndim >= 2 and x.shape[-1] == d_model
+    if right and like is not None and x.dtype is like.dtype and x.device == like.device:
+        return
     if not isinstance(x, Tensor):
         raise TypeError(f"{name} is a {type(x).__name__}; pass a tensor (…, seq, {d_model}).")
     if not x.is_floating_point():

@@ -147,6 +147,8 @@ class FusedMultiHeadAttention(Decodes):
         if cache is None:
             return self._pass(x, context, mask)
         checks.no_context(x, context)
+        if not torch.is_grad_enabled():
+            return self._continued(x, mask, cache)
         with torch.no_grad():
             return self._continued(x, mask, cache)
 

@@ -110,11 +110,12 @@ class Linear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """X (…, in_features) to (…, out_features)."""
-        rows, trains = x.numel() // self.in_features, torch.is_grad_enabled()
-        if rows < (_TRAINED if trains else _PACKED):
-            return super().forward(x)
+        rows = x.numel() // self.in_features
+        if rows < _PACKED or (rows < _TRAINED and torch.is_grad_enabled()):
+            return F.linear(x, self.weight, self.bias)
         on_cpu = x.device.type == "cpu"
-        if self._packs is None or trains or not on_cpu or torch.compiler.is_compiling():
+        packed = self._packs is not None and on_cpu and not torch.is_grad_enabled()
+        if not packed or torch.compiler.is_compiling():
             return linear(x, self.weight, self.bias)
         dtype = computing_in(x)
         if not _multiplies(dtype) or (rows > FEW_ROWS and dtype is self.weight.dtype):

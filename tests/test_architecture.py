@@ -94,6 +94,7 @@ ORDER = [
     "plots.charts",
     "plots.contribution",
     "plots.heat",
+    "plots.kinds",
     "plots.pipe",
     "plots.ratios",
     "plots.roof",

@@ -2042,6 +2042,27 @@ MUTANTS = [
         "bench/judge",
     ),
     Mutant(
+        "bench: the hopelessly slow are waited for",
+        "bench/judge.py",
+        "first[name] > max(1.0, HOPELESS * first[UNIT])",
+        "first[name] > max(1e9, HOPELESS * first[UNIT])",
+        "bench/judge",
+    ),
+    Mutant(
+        "bench: a cell is profiled though nothing was lost",
+        "bench/judge.py",
+        "if race.lost and torch",
+        "if torch",
+        "bench/profiles",
+    ),
+    Mutant(
+        "bench: time between operations is no time",
+        "bench/profiles.py",
+        'found["calls"] = max(0.0, 1000 * wall / n - sum(found.values()) + found["calls"])',
+        'found["calls"] = found["calls"]',
+        "bench/profiles",
+    ),
+    Mutant(
         "bench: only x's gradient is compared",
         "bench/problem.py",
         'found = {"x": dx[self.real], **gradients(maps)}',

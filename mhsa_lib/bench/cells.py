@@ -1,8 +1,4 @@
-"""What is timed: sizes, masks, modes and precisions, each a cell with the goal set for it.
-
->>> Cell(8, 512, 512, 8, "ragged")
-8 × 512, d_model 512, 8 heads, ragged, forward
-"""
+"""What is timed: sizes, masks, modes and precisions, each a cell with the goal set for it."""
 
 from dataclasses import dataclass
 
@@ -11,16 +7,17 @@ from mhsa_lib import checks, masks
 MASKS = ("full", "causal", "ragged", "window")
 MODES = ("forward", "training", "decode")
 PRECISIONS = ("float32", "bfloat16")
-WINDOW = 512
-"""Tokens that a query of a ``window`` cell looks at."""
+WINDOW, LAYERS = 512, 12
+"""Tokens that a query of a ``window`` cell looks at; layers of a model that decodes."""
 
 
 @dataclass(frozen=True, repr=False)
 class Cell:
     """One case: ``batch`` sequences of ``n_tokens``, and what is done with them.
 
-    A ``decode`` cell makes one token behind ``n_tokens`` cached ones. ``bfloat16`` is inside
-    only: tokens go in and come out as float32. ``ragged`` sequences fill 62 % of their rows.
+    A ``decode`` cell makes one token behind ``n_tokens`` cached ones, in ``n_layers`` with
+    weights and caches of their own. ``bfloat16`` is inside only: tokens go in and come out as
+    float32. ``ragged`` sequences fill 62 % of their rows.
     """
 
     batch: int
@@ -31,9 +28,10 @@ class Cell:
     mode: str = "forward"
     precision: str = "float32"
     n_kv_heads: int | None = None
+    n_layers: int = 1
 
     def __post_init__(self) -> None:
-        checks.positive(batch=self.batch, n_tokens=self.n_tokens)
+        checks.positive(batch=self.batch, n_tokens=self.n_tokens, n_layers=self.n_layers)
         checks.head_width(self.d_model, self.n_heads)
         checks.divides(n_heads=self.n_heads, n_kv_heads=self.kv_heads)
         for value, known in (
@@ -49,6 +47,7 @@ class Cell:
         words = [self.size, f"d_model {self.d_model}", heads, self.mask, self.mode]
         if self.mode == "decode":
             words.remove(self.mask)
+        words += [f"{self.n_layers} layers"] if self.n_layers > 1 else []
         return ", ".join(words + [p for p in [self.precision] if p != "float32"])
 
     @property
@@ -184,16 +183,16 @@ def grid(quick: bool = False) -> list[Cell]:
 
 
 def decode(quick: bool = False) -> list[Cell]:
-    """One token behind a cache, alone and in a batch, with all key heads and with a quarter.
+    """One token behind a cache: alone, in a batch, and alone in a model of many layers.
 
     >>> len(decode())
-    16
+    24
     """
     heads = ((512, 8, 8), (1024, 16, 4))
     contexts = (512,) if quick else (512, 1024, 2048, 4096)
     return [
-        Cell(batch, context, d_model, n_heads, mode="decode", n_kv_heads=n_kv_heads)
-        for d_model, n_heads, n_kv_heads in (heads[1:] if quick else heads)
-        for batch in ((1,) if quick else (1, 8))
-        for context in contexts
+        Cell(batch, n, d_model, n_heads, mode="decode", n_kv_heads=kv_heads, n_layers=layers)
+        for d_model, n_heads, kv_heads in (heads[1:] if quick else heads)
+        for batch, layers in ([(1, 1)] if quick else [(1, 1), (8, 1), (1, LAYERS)])
+        for n in contexts
     ]

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mhsa_lib.bench.clock import Entrant
 from mhsa_lib.bench.problem import Problem, load
 from mhsa_lib.bench.rivals import Packed
 from mhsa_lib.functional import split_heads
@@ -29,6 +30,21 @@ class Decoder:
 
     step: Callable[[Tensor], Tensor]
     reset: Callable[[], Any]
+
+
+def entrant(layers: list[Decoder], x: Tensor) -> Entrant:
+    """One step of every layer, as one call; the same token goes into each."""
+
+    @torch.inference_mode()
+    def step() -> None:
+        for layer in layers:
+            layer.step(x)
+
+    def reset() -> None:
+        for layer in layers:
+            layer.reset()
+
+    return Entrant(step, reset, STEPS)
 
 
 class Past:

@@ -176,7 +176,7 @@ def _decoded(cell: Cell, extra: dict[str, Any]) -> tuple[dict[str, Entrant], dic
     entrants, entries = {}, {}
     for name, build in (DECODERS | extra).items():
         try:
-            decoder = build(past)
+            decoder, *others = [build(past) for _ in range(cell.n_layers)]
             with torch.inference_mode():
                 decoder.reset()
                 found = [decoder.step(new).double() for _ in right]
@@ -186,6 +186,5 @@ def _decoded(cell: Cell, extra: dict[str, Any]) -> tuple[dict[str, Entrant], dic
         gaps = [(y - wanted).abs() for y, wanted in zip(found, right, strict=True)]
         entries[name] = _entry(name, cell.precision, max(gap.max().item() for gap in gaps))
         if not entries[name].reason:
-            step = torch.inference_mode()(lambda step=decoder.step: step(new))
-            entrants[name] = Entrant(step, decoder.reset, decoding.STEPS)
+            entrants[name] = decoding.entrant([decoder, *others], new)
     return entrants, entries

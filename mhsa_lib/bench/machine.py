@@ -91,17 +91,11 @@ def rates() -> dict[str, float]:
 def least_seconds(cell: Cell, rate: dict[str, float]) -> float:
     """The least time this machine could need for one pass of a cell."""
     if cell.mode == "decode":
-        weights = sum(
-            costs.parameters(cell.d_model, cell.n_heads, n_kv_heads=cell.kv_heads).values()
-        )
-        cached = costs.cache_bytes(
-            cell.n_tokens + 1,
-            cell.kv_heads,
-            cell.d_model // cell.n_heads,
-            batch=cell.batch,
-            itemsize=4,
-        )
-        read = 4 * weights + cached
+        sizes, d_head = (cell.d_model, cell.n_heads), cell.d_model // cell.n_heads
+        weights = sum(costs.parameters(*sizes, n_kv_heads=cell.kv_heads).values())
+        n, options = cell.n_tokens + 1, {"batch": cell.batch, "itemsize": 4}
+        cached = costs.cache_bytes(n, cell.kv_heads, d_head, **options)
+        read = cell.n_layers * (4 * weights + cached)
         fits = [mb for mb in BUFFERS if mb * 1e6 <= read] or BUFFERS[:1]
         return read / (rate[f"read_{fits[-1]}_mb"] * 1e9)
     tokens = sum(cell.lengths)

@@ -85,6 +85,9 @@ def draw(report: Report, folder: Path) -> list[Path]:
             if races:
                 plots.ratios(races)
                 keep(f"{mode}-{precision}")
+    if any(race.profile for race in report.races):
+        plots.profiles(report.races)
+        keep("profiles")
     for mask in cells.MASKS:
         if report.memory(mask):
             plots.memory(report.memory(mask))

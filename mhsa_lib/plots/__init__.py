@@ -13,6 +13,7 @@ from mhsa_lib.plots.contribution import contributions as contributions
 from mhsa_lib.plots.heat import heads as heads
 from mhsa_lib.plots.heat import heat_map as heat_map
 from mhsa_lib.plots.heat import layers_by_heads as layers_by_heads
+from mhsa_lib.plots.kinds import profiles as profiles
 from mhsa_lib.plots.pipe import pipeline as pipeline
 from mhsa_lib.plots.ratios import memory as memory
 from mhsa_lib.plots.ratios import ratios as ratios
@@ -32,6 +33,7 @@ __all__ = [
     "mask",
     "memory",
     "pipeline",
+    "profiles",
     "ratios",
     "roofline",
     "seeds",

@@ -129,5 +129,6 @@ def _limits(races: Sequence[Race], names: Sequence[str]) -> tuple[float, float]:
 def _title(race: Race) -> str:
     cell = race.cell
     if cell.mode == "decode":
-        return f"{cell.size}, {cell.n_heads} on {cell.kv_heads}"
+        layers = f", {cell.n_layers} layers" if cell.n_layers > 1 else ""
+        return f"{cell.size}, {cell.n_heads} on {cell.kv_heads}{layers}"
     return f"{cell.size}, {cell.mask}"

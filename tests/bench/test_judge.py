@@ -29,6 +29,7 @@ CELLS = [
     Cell(4, 8, 16, 2, "ragged", "training", "bfloat16"),
     Cell(2, 8, 16, 4, mode="decode"),
     Cell(2, 8, 16, 4, mode="decode", n_kv_heads=2),
+    Cell(1, 8, 16, 4, mode="decode", n_kv_heads=2, n_layers=3),
 ]
 
 
@@ -204,6 +205,18 @@ def test_raw_has_to_be_right(monkeypatch):
     monkeypatch.setitem(judge.PASSES, UNIT, rival(lambda q, k, v: v))
     with pytest.raises(RuntimeError, match="raw itself is wrong"):
         judge.run(CELLS[0], {}, ONE)
+
+
+def test_every_layer_decodes_and_starts_again():
+    seen = []
+    layers = [
+        decoding.Decoder(lambda x, i=i: seen.append((i, x)), lambda i=i: seen.append(i))
+        for i in range(3)
+    ]
+    entrant = decoding.entrant(layers, torch.ones(1))
+    entrant.reset()
+    entrant.call()
+    assert seen == [0, 1, 2, *((i, torch.ones(1)) for i in range(3))]
 
 
 def test_a_decoder_that_forgets_the_newest_token_is_wrong():

@@ -2,9 +2,11 @@
 
 from time import perf_counter
 
+import matplotlib.pyplot as plt
 import pytest
 import torch
 
+from mhsa_lib import plots
 from mhsa_lib.bench import judge, profiles
 from mhsa_lib.bench.cells import Cell, Goal
 from mhsa_lib.bench.clock import Entrant
@@ -42,3 +44,26 @@ def test_only_a_cell_that_was_lost_is_profiled(limit, monkeypatch):
     monkeypatch.setattr(Race, "verdict", "tie")
     race = judge.run(Cell(2, 8, 16, 2), {}, Effort(rounds=1, seconds=0.0))
     assert race.profile.keys() == ({OURS, race.best_peer} if limit == 0 else set())
+
+
+def test_a_bar_is_cut_where_the_kinds_say():
+    times = {"products": 3.0, "softmax": 1.0}
+    race = Race(
+        Cell(2, 8, 16, 2, "causal", "training", "bfloat16"), (), 1.0, 1, 0, False, 0.03,
+        profile={OURS: times, "peer": times},
+    )  # fmt: skip
+    plots.profiles([race, race])
+    fig = plt.gcf()
+    (ax,) = fig.axes
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names == ["2 × 8, causal, training, bf16"] * 2
+    bars = [(bar.get_x(), bar.get_width(), bar.get_hatch()) for bar in ax.patches]
+    assert bars == [(0, 75, ""), (0, 75, ""), (75, 25, "///"), (75, 25, "///")]
+    (legend,) = fig.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["products", "softmax"]
+    plt.close("all")
+
+
+def test_without_a_profile_there_is_nothing_to_draw():
+    with pytest.raises(ValueError, match="none of the races was lost"):
+        plots.profiles([])

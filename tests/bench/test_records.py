@@ -229,8 +229,8 @@ def test_a_cell_of_no_tokens_is_refused():
 
 def test_the_grid_holds_every_row_of_the_goals_once():
     cells = [*grid(), *decode()]
-    assert len(set(cells)) == len(cells) == 69
-    assert len([c for c in cells if c.mode == "decode"]) == 16
+    assert len(set(cells)) == len(cells) == 77
+    assert len([c for c in cells if c.mode == "decode"]) == 24
     assert {c.mask for c in cells} == {"full", "causal", "ragged", "window"}
     assert set(grid(quick=True)) <= set(cells)
     assert set(decode(quick=True)) <= set(cells)
