@@ -792,8 +792,8 @@ MUTANTS = [
     Mutant(
         "a packed weight is used in training",
         "onednn.py",
-        "if self._packs is None or trains or",
-        "if self._packs is None or",
+        " and not torch.is_grad_enabled()\n        if not packed",
+        "\n        if not packed",
         "onednn",
     ),
     Mutant(
