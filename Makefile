@@ -22,7 +22,7 @@ help:
 	@echo "make figures     the live figures: against PyTorch, in Chromium, and with a Jupyter server"
 	@echo "make mutants     plant mistakes in the library and see the tests find each of them"
 	@echo "make serve       read the built book at http://localhost:8000"
-	@echo "make bench       time ours beside everybody else's, a quarter of an hour on a quiet machine"
+	@echo "make bench       time ours beside everybody else's, half an hour on a quiet machine"
 	@echo "make repository URL=https://…   change the repository's address everywhere"
 	@echo "make clean       remove everything that was made, the environment included"
 

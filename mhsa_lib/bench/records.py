@@ -100,6 +100,11 @@ class Race:
         ratio = self.entry(name).ratio
         return None if ratio is None or self.bound is None else self.bound / ratio[1]
 
+    def share(self, kind: str) -> float:
+        """The part of our time that operations of a kind took, from the profile of a loss."""
+        ours = self.profile[OURS]
+        return ours[kind] / sum(ours.values())
+
 
 @dataclass(frozen=True)
 class Peak:

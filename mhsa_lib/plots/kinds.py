@@ -19,7 +19,7 @@ def profiles(races: Sequence[Race]) -> None:
     ax = fig.add_subplot()
     left = [0.0] * len(lost)
     for i, kind in enumerate(lost[0].profile[OURS]):
-        shares = [_share(race, kind) for race in lost]
+        shares = [100 * race.share(kind) for race in lost]
         look = {"color": style.SERIES[i], "hatch": HATCHES[i], "edgecolor": style.PAPER}
         ax.barh(
             range(len(lost)), shares, left=left, height=0.8, linewidth=0, label=kind, **look
@@ -31,11 +31,6 @@ def profiles(races: Sequence[Race]) -> None:
     fig.legend(
         loc="outside upper center", ncols=len(HATCHES), fontsize=style.TEXT, frameon=False
     )
-
-
-def _share(race: Race, kind: str) -> float:
-    ours = race.profile[OURS]
-    return 100 * ours[kind] / sum(ours.values())
 
 
 def _name(race: Race) -> str:

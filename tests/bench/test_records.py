@@ -179,6 +179,7 @@ def test_where_a_goal_is_missed_a_profile_says_why(tmp_path):
     }
     missed, met = made(0.94, profile=profile), made(0.6)
     assert (missed.lost, met.lost) == (True, False)
+    assert missed.share("calls") == 0.5 / 1.75
     sheet = tables.profiles([met, missed])
     assert sheet.head == ("cell", "implementation", "products", "calls")
     assert sheet.rows == ((repr(CELL), OURS, "1.25", "0.5"), ("", "<b>peer</b>", "1", "0"))
