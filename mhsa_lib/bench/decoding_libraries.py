@@ -83,11 +83,19 @@ def torchtune(past: Past) -> Decoder:
 
 
 def x_transformers(past: Past) -> Decoder:
-    """x-transformers on SDPA with its cache, which concatenates."""
+    """x-transformers on SDPA with its cache, which concatenates.
+
+    Of h query heads on g key heads, its query head i reads key head i mod g; ours reads
+    i // (h / g). So the query heads are put into its order.
+    """
     from x_transformers.attend import Intermediates
 
     module = x_transformers_module(past.cell, flash=True).eval()
     load(past.problem.attention, four(module.to_q, module.to_k, module.to_v, module.to_out))
+    groups = past.cell.kv_heads, past.cell.n_heads // past.cell.kv_heads, -1
+    with torch.no_grad():
+        for rows in (module.to_q.weight, module.to_q.bias, module.to_out.weight.T):
+            rows.copy_(rows.unflatten(0, groups).transpose(0, 1).flatten(0, 2))
     kept: list[Any] = [None]
 
     def step(x: Tensor) -> Tensor:

@@ -104,7 +104,7 @@ def _passed(cell: Cell, extra: dict[str, Any]) -> tuple[dict[str, Entrant], dict
         except Exception as error:  # other people's code may fail in any way
             entries[name] = Entry(name, reason=f"not run here: {reasons.why(error)}")
             continue
-        if not entries[name].reason and first[name] > max(1.0, HOPELESS * first[UNIT]):
+        if not entries[name].reason and first[name] > max(1.0, HOPELESS * first.get(UNIT, 0.0)):
             reason = f"not timed: a call takes over {HOPELESS} times as long as raw"
             entries[name] = replace(entries[name], reason=reason)
         if not entries[name].reason:

@@ -240,6 +240,12 @@ def test_the_grid_holds_every_row_of_the_goals_once():
 # --- the stored run --------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["cpu", "cpu-default"])
+def test_nobody_in_a_stored_run_is_called_wrong(name):
+    entries = [entry for race in kept(name).races for entry in race.entries]
+    assert [e for e in entries if e.reason.startswith("wrong")] == []
+
+
 def test_what_the_book_says_about_lost_cells_holds_for_the_stored_run():
     report = kept("cpu")
     lost = [race for race in report.races if race.lost]
