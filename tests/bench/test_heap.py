@@ -1,0 +1,40 @@
+"""Freed memory goes back to the kernel, also where the allocator is told to keep it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from mhsa_lib.bench import heap, judge, machine
+from mhsa_lib.bench.cells import Cell
+from mhsa_lib.bench.judge import Effort
+
+FREED = """
+import torch
+from mhsa_lib.bench import heap
+from mhsa_lib.bench.memory import _status
+
+numbers = torch.ones(50_000_000)
+del numbers
+kept = _status("VmRSS")
+heap.give_back()
+print(kept - _status("VmRSS"))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="malloc_trim and /proc are of Linux")
+def test_memory_that_the_pinned_allocator_keeps_is_given_back():
+    environment = os.environ | machine.ALLOCATOR
+    done = subprocess.run(
+        [sys.executable, "-c", FREED],
+        capture_output=True, text=True, env=environment, check=True,
+    )  # fmt: skip
+    assert int(done.stdout) > 150_000
+
+
+def test_it_is_given_back_before_every_rival(monkeypatch):
+    calls = []
+    monkeypatch.setattr(heap, "give_back", lambda: calls.append(1))
+    race = judge.run(Cell(2, 8, 16, 2), {}, Effort(rounds=1, seconds=0.0))
+    assert len(calls) == len(race.entries)
