@@ -102,6 +102,19 @@ def test_the_first_screen_shows_the_shape_tracer(tab, served, size, shown):
     assert tab.locator("article h1").bounding_box()["y"] < box["y"]
 
 
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_on_a_phone_a_figure_keeps_readable_words(tab, served, colours):
+    tab.set_viewport_size(PHONE)
+    tab.emulate_media(color_scheme=colours)
+    tab.goto(f"{served}/notebooks/15_fused.html", wait_until="load")
+    settle(tab)
+    tab.wait_for_function(f"document.documentElement.dataset.theme === '{colours}'")
+    figure, picture = "#fig-fused-lost", "#fig-fused-lost img"
+    tab.locator(figure).scroll_into_view_if_needed()
+    assert tab.locator(picture).bounding_box()["width"] > 500
+    assert tab.locator(figure).bounding_box()["width"] <= PHONE["width"]
+
+
 def test_the_keyboard_reaches_the_text_first_and_shows_where_it_is(tab, served):
     tab.goto(f"{served}/{CHAPTER}", wait_until="load")
     tab.keyboard.press("Tab")
