@@ -36,6 +36,7 @@ ORDER = [
     "variants.mixture",
     "variants.overlapped",
     "variants",
+    "known",
     "absorbed",
     "ledger",
     "trace",
