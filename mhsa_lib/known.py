@@ -1,6 +1,6 @@
 """What a conversion accepts: modules it knows, by their classes, and nothing added to them.
 
-A module with the right attributes may still compute another function: a subclass with a forward
+A module with the right attributes may compute another function: a subclass with a forward
 of its own, a hook, an adapter in place of a map, a router beside it. So every module in a source
 has to be of a class that is known at its path, and bare. A subclass is known too if it changes
 nothing but how it is made or shown. Hooks that only watch (``trace``) are no reason to refuse.
@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import checks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.rope import Rotary, RotarySplit
 from mhsa_lib.stages import Attend, Concat, Project, Split, Wire
