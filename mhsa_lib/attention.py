@@ -74,9 +74,9 @@ class MultiHeadAttention(Stage):
         return getattr(self.project, "d_context", self.d_model)
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
-        """From ``x`` (…, query, d_model) attend to ``context`` (…, key, d_context), or to itself.
+        """Attend from ``x`` (…, query, d_model) to ``context`` (…, key, d_context).
 
-        ``mask`` is a predicate of ``mhsa_lib.masks`` or a boolean tensor that broadcasts to
+        Without a context, to ``x`` itself. ``mask`` is a predicate of ``mhsa_lib.masks`` or a boolean tensor that broadcasts to
         (batch, head, query, key), True = may look. Returns ``y`` (…, query, d_model).
         """
         context = x if context is None else context
