@@ -76,8 +76,9 @@ class MultiHeadAttention(Stage):
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
         """Attend from ``x`` (…, query, d_model) to ``context`` (…, key, d_context).
 
-        Without a context, to ``x`` itself. ``mask`` is a predicate of ``mhsa_lib.masks`` or a boolean tensor that broadcasts to
-        (batch, head, query, key), True = may look. Returns ``y`` (…, query, d_model).
+        Without a context, to ``x`` itself. ``mask`` is a predicate of ``mhsa_lib.masks`` or a
+        boolean tensor that broadcasts to (batch, head, query, key), True = may look. Returns
+        ``y`` (…, query, d_model).
         """
         context = x if context is None else context
         q, k, v = self.project(x, context)
