@@ -222,6 +222,24 @@ def test_importing_the_package_reaches_no_optional_library():
     assert {"wall", "examples"}.isdisjoint(reached)
 
 
+def chosen_by_truth(module: str) -> list[str]:
+    """Values such as ``given or Default()``: an empty container given there is passed over."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.BoolOp)
+        and isinstance(node.op, ast.Or)
+        and isinstance(node.values[0], ast.Name | ast.Attribute)
+        and isinstance(node.values[-1], ast.Call)
+        and ast.unparse(node.values[-1].func)[:1].isupper()
+    ]
+
+
+@pytest.mark.parametrize("module", ORDER)
+def test_a_default_part_stands_in_only_for_none(module):
+    assert chosen_by_truth(module) == []
+
+
 FORWARD = """
 context = x if context is None else context
 q, k, v = self.project(x, context)

@@ -195,8 +195,15 @@ MUTANTS = [
     Mutant(
         "a stage that is passed in is not used",
         "attention.py",
-        "concat or Concat()",
+        "Concat() if concat is None else concat",
         "Concat()",
+        "attention",
+    ),
+    Mutant(
+        "an empty container passed as W_O is passed over",
+        "attention.py",
+        "nn.Linear(d_heads, d_model, bias=bias) if W_O is None else W_O",
+        "W_O or nn.Linear(d_heads, d_model, bias=bias)",
         "attention",
     ),
     # --- checks ------------------------------------------------------------------------------
