@@ -1,6 +1,6 @@
 // Attention of a real model on a real accelerator: what it holds, and what limits each stage.
 
-import { check, choice, dial, el, fixed, frame, grouped, short, spoken, watch, write } from "./kit.js";
+import { check, choice, dial, el, fixed, frame, grouped, notice, short, spoken, watch, write, writeAll } from "./kit.js";
 import { NUMBER_BYTES, PHASES, VARIANTS, binary, costOf, kindOf, kvHeads } from "./costs.js";
 import { fits, memoryRows } from "./memory.js";
 import { duration, regime, roofline } from "./roofline.js";
@@ -9,23 +9,40 @@ function render({ model: traits, el: root }) {
   const { body, signal, end } = frame(root, "cost-lab");
   const [models, accelerators] = [traits.get("models"), traits.get("accelerators")];
   const names = (list) => list.map(({ name }) => name);
-  const pick = (label, trait, options) => ({ trait, options, ...choice({
-    label, options, value: options.indexOf(traits.get(trait)), signal,
-    change: (i) => write(traits, trait, options[i]),
+  const take = (trait, value) => {
+    along = "";
+    write(traits, trait, value);
+  };
+  const pick = (label, trait, options, change = take) => ({ trait, options, ...choice({
+    label, options, value: options.indexOf(traits.get(trait)), signal, change: (i) => change(trait, options[i]),
   }) });
+  const place = notice({ signal });
+  let [along, wished] = ["", traits.get("dtype")];
+  const lacks = (accelerator, dtype) => `the ${accelerator.name} has no tensor cores for ${dtype}`;
+  const setDtype = (_, dtype) => {
+    wished = dtype;
+    take("dtype", dtype);
+  };
+  /** The dtype moves along: to the one wished for, or to the first that the accelerator has. */
+  function setAccelerator(_, name) {
+    const [accelerator, before] = [accelerators.find((one) => one.name === name), traits.get("dtype")];
+    const dtype = accelerator.peak[wished] ? wished : Object.keys(accelerator.peak)[0];
+    along = dtype === before ? "" : `dtype ${before} → ${dtype}${dtype === wished ? ", as before" : `: ${lacks(accelerator, before)}`}.`;
+    writeAll(traits, { accelerator: name, dtype });
+  }
   const choices = [
     pick("model", "model", names(models)), pick("n_kv_heads", "variant", VARIANTS), pick("phase", "phase", PHASES),
-    pick("accelerator", "accelerator", names(accelerators)),
-    pick("dtype", "dtype", ["bfloat16", "float16", "float32"]), pick("cache dtype", "cache_dtype", Object.keys(NUMBER_BYTES)),
+    pick("accelerator", "accelerator", names(accelerators), setAccelerator),
+    pick("dtype", "dtype", ["bfloat16", "float16", "float32"], setDtype), pick("cache dtype", "cache_dtype", Object.keys(NUMBER_BYTES)),
   ];
-  const alert = el("p", { class: "mhsa-alert", role: "alert" });
   const dials = ["context", "batch"].map((trait) => ({ trait, ...dial({
-    label: trait, min: 1, max: { context: 1_048_576, batch: 1024 }[trait], value: traits.get(trait), signal,
-    change: (size) => write(traits, trait, size), wrong: (text) => { alert.textContent = text; },
+    label: trait, unit: { context: "token", batch: "sequence" }[trait], max: { context: 1_048_576, batch: 1024 }[trait],
+    value: traits.get(trait), signal, change: (size) => take(trait, size), wrong: place.wrong,
   }) }));
+  const dtypes = choices.find(({ trait }) => trait === "dtype");
   const fused = check({
     label: "fused: scores never reach memory", value: traits.get("fused"), signal,
-    change: (on) => write(traits, "fused", on),
+    change: (on) => take("fused", on),
   });
   const [memory, stages] = [el("tbody"), el("tbody")];
   const roof = el("div", { class: "mhsa-roof" });
@@ -37,7 +54,7 @@ function render({ model: traits, el: root }) {
     el("table", { "aria-label": "The three stages, all layers" }, el("thead", {}, el("tr", {}, titles)), stages));
   body.append(
     el("div", { class: "mhsa-controls mhsa-columns" }, choices.map(({ node }) => node), dials.map(({ node }) => node), fused.node),
-    alert, el("table", { class: "mhsa-memory", "aria-label": "Bytes, beside the memory of the accelerator" }, memory),
+    place.node, el("table", { class: "mhsa-memory", "aria-label": "Bytes, beside the memory of the accelerator" }, memory),
     roof, limits, said.node, note,
   );
 
@@ -50,7 +67,12 @@ function render({ model: traits, el: root }) {
     const accelerator = accelerators.find(({ name }) => name === state.accelerator);
     VARIANTS.forEach((variant, i) => { choices[1].select.options[i].textContent = variantName(model, variant); });
     const cost = costOf({ ...state, model, accelerator, fused: traits.get("fused") });
-    alert.textContent = cost.peak ? "" : `The ${accelerator.name} has no tensor cores for ${state.dtype}; choose float16 or float32.`;
+    for (const option of dtypes.select.options) option.disabled = !accelerator.peak[option.value];
+    const others = Object.keys(accelerator.peak);
+    place.say(cost.peak ? { along } : {
+      wrong: `${capital(lacks(accelerator, state.dtype))}; choose ${others.join(" or ")}.`,
+      offers: others.map((dtype) => [`dtype = ${dtype}`, () => setDtype("dtype", dtype)]),
+    });
     memory.replaceChildren(...memoryRows(needs(cost, model, state), accelerator.memory));
     for (const part of [roof, limits]) part.hidden = !cost.peak;
     note.textContent = notes(model, accelerator);
@@ -69,6 +91,8 @@ function render({ model: traits, el: root }) {
   resized.observe(roof);
   return end;
 }
+
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 function variantName(model, variant) {
   const kv = kvHeads(model, variant);
