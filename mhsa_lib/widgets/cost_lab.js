@@ -9,40 +9,33 @@ function render({ model: traits, el: root }) {
   const { body, signal, end } = frame(root, "cost-lab");
   const [models, accelerators] = [traits.get("models"), traits.get("accelerators")];
   const names = (list) => list.map(({ name }) => name);
-  const take = (trait, value) => {
-    along = "";
-    write(traits, trait, value);
-  };
-  const pick = (label, trait, options, change = take) => ({ trait, options, ...choice({
-    label, options, value: options.indexOf(traits.get(trait)), signal, change: (i) => change(trait, options[i]),
+  const pick = (label, trait, options, change = (value) => write(traits, trait, value)) => ({ trait, options, ...choice({
+    label, options, value: options.indexOf(traits.get(trait)), signal, change: (i) => change(options[i]),
   }) });
   const place = notice({ signal });
-  let [along, wished] = ["", traits.get("dtype")];
-  const lacks = (accelerator, dtype) => `the ${accelerator.name} has no tensor cores for ${dtype}`;
-  const setDtype = (_, dtype) => {
-    wished = dtype;
-    take("dtype", dtype);
-  };
-  /** The dtype moves along: to the one wished for, or to the first that the accelerator has. */
-  function setAccelerator(_, name) {
-    const [accelerator, before] = [accelerators.find((one) => one.name === name), traits.get("dtype")];
-    const dtype = accelerator.peak[wished] ? wished : Object.keys(accelerator.peak)[0];
-    along = dtype === before ? "" : `dtype ${before} → ${dtype}${dtype === wished ? ", as before" : `: ${lacks(accelerator, before)}`}.`;
+  let moved = null;
+  /** The dtype moves along to the first that the accelerator has, and on the way back comes back. */
+  function setAccelerator(name) {
+    const [{ peak }, before] = [accelerators.find((one) => one.name === name), traits.get("dtype")];
+    const wish = before === moved?.dtype ? moved.wish : before;
+    const dtype = peak[wish] ? wish : Object.keys(peak)[0];
+    const why = dtype === wish ? "as before" : `the ${lacks(name, before)}`;
+    moved = { accelerator: name, dtype, wish, words: dtype === before ? "" : `dtype ${before} → ${dtype}: ${why}.` };
     writeAll(traits, { accelerator: name, dtype });
   }
   const choices = [
     pick("model", "model", names(models)), pick("n_kv_heads", "variant", VARIANTS), pick("phase", "phase", PHASES),
     pick("accelerator", "accelerator", names(accelerators), setAccelerator),
-    pick("dtype", "dtype", ["bfloat16", "float16", "float32"], setDtype), pick("cache dtype", "cache_dtype", Object.keys(NUMBER_BYTES)),
+    pick("dtype", "dtype", ["bfloat16", "float16", "float32"]), pick("cache dtype", "cache_dtype", Object.keys(NUMBER_BYTES)),
   ];
   const dials = ["context", "batch"].map((trait) => ({ trait, ...dial({
     label: trait, unit: { context: "token", batch: "sequence" }[trait], max: { context: 1_048_576, batch: 1024 }[trait],
-    value: traits.get(trait), signal, change: (size) => take(trait, size), wrong: place.wrong,
+    value: traits.get(trait), signal, change: (size) => write(traits, trait, size), wrong: place.wrong,
   }) }));
   const dtypes = choices.find(({ trait }) => trait === "dtype");
   const fused = check({
     label: "fused: scores never reach memory", value: traits.get("fused"), signal,
-    change: (on) => take("fused", on),
+    change: (on) => write(traits, "fused", on),
   });
   const [memory, stages] = [el("tbody"), el("tbody")];
   const roof = el("div", { class: "mhsa-roof" });
@@ -69,9 +62,9 @@ function render({ model: traits, el: root }) {
     const cost = costOf({ ...state, model, accelerator, fused: traits.get("fused") });
     for (const option of dtypes.select.options) option.disabled = !accelerator.peak[option.value];
     const others = Object.keys(accelerator.peak);
-    place.say(cost.peak ? { along } : {
-      wrong: `${capital(lacks(accelerator, state.dtype))}; choose ${others.join(" or ")}.`,
-      offers: others.map((dtype) => [`dtype = ${dtype}`, () => setDtype("dtype", dtype)]),
+    place.say(cost.peak ? { along: moved?.accelerator === accelerator.name && moved.dtype === state.dtype ? moved.words : "" } : {
+      wrong: `The ${lacks(accelerator.name, state.dtype)}; choose ${others.join(" or ")}.`,
+      offers: others.map((dtype) => [`dtype = ${dtype}`, () => write(traits, "dtype", dtype)]),
     });
     memory.replaceChildren(...memoryRows(needs(cost, model, state), accelerator.memory));
     for (const part of [roof, limits]) part.hidden = !cost.peak;
@@ -92,7 +85,7 @@ function render({ model: traits, el: root }) {
   return end;
 }
 
-const capital = (text) => text[0].toUpperCase() + text.slice(1);
+const lacks = (accelerator, dtype) => `${accelerator} has no tensor cores for ${dtype}`;
 
 function variantName(model, variant) {
   const kv = kvHeads(model, variant);

@@ -160,7 +160,7 @@ export function notice({ signal, tall = false }) {
     repairs.hidden = !now.offers?.length;
     repairs.replaceChildren(...(now.offers ?? []).map(([label, repair]) => button({ label, signal, press() {
       repair();
-      node.focus(); // the button is gone
+      if (document.activeElement === document.body || node.contains(document.activeElement)) node.focus(); // the button is gone
     } })));
   }
   const say = (now) => {
