@@ -1,6 +1,6 @@
 // Heads against width: a point that moves on the line of constant parameters, and what follows.
 
-import { el, frame, grouped, short, spoken, svg, watch, writeAll } from "./kit.js";
+import { counted, el, frame, grouped, short, spoken, svg, watch, writeAll } from "./kit.js";
 import { change, headBudget, logScale } from "./costs.js";
 import { sizeControls } from "./sizes.js";
 
@@ -16,7 +16,7 @@ export function budgetSummary({ d_model, n_heads, d_head }) {
   const each = n_heads === 1 ? "Each query gets one distribution."
     : `Each query gets ${grouped(n_heads)} distributions instead of 1, and each score compares in at most `
       + `${grouped(Math.min(d_head, d_model))} directions instead of ${grouped(Math.min(width, d_model))}.`;
-  return `${heads} of width ${grouped(d_head)} cost the parameters and products of one head of width `
+  return `${heads} of width ${grouped(d_head)} ${n_heads === 1 ? "costs" : "cost"} the parameters and products of one head of width `
     + `${grouped(width)}. ${each}${free}`;
 }
 
@@ -111,7 +111,7 @@ function bandsOf({ d_model, n_heads, d_head }) {
   return el("div", {},
     svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, Array.from({ length: shown }, (_, i) => band(i))),
     el("p", { class: "mhsa-quiet" }, `W_Q, ${grouped(d_model)} × ${grouped(n_heads * d_head)}: `
-      + `${grouped(n_heads)} ${n_heads === 1 ? "band" : "bands"} of ${grouped(d_head)} columns${more}`));
+      + `${counted(n_heads, "band")} of ${counted(d_head, "column")}${more}`));
 }
 
 export default { render };

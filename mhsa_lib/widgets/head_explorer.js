@@ -169,10 +169,10 @@ function render({ model, el: root }) {
       offers: [["show all again", () => set("hidden", [])]],
     });
     const { tokens, keys } = get("attention");
-    for (const { token, box, show } of boxes) {
+    for (const { token, box, node, show } of boxes) {
       show(hidden.includes(token));
-      const last = !hidden.includes(token) && [tokens, keys].some((names) => !kept(names, [...hidden, token]).length);
-      box.disabled = last; // something has to stay
+      box.disabled = !hidden.includes(token) && [tokens, keys].some((names) => !kept(names, [...hidden, token]).length);
+      node.title = box.disabled ? "the last token stays" : "";
     }
     divide.show(renormalise);
     divide.node.hidden = !hidden.length;

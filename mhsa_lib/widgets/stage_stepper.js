@@ -2,7 +2,7 @@
 
 import { button, choice, clamp, el, frame, notice, rove, spoken, uid, watch, write, writeAll } from "./kit.js";
 import {
-  AXES, INPUTS, ancestors, arithmetic, forward, numberAt, numeral, parents, placeName, typedNumber,
+  AXES, INPUTS, ancestors, arithmetic, forward, numberAt, parents, placeName, typedNumber,
 } from "./provenance.js";
 import { MASKS, STEPS, before, denseMask, makes, maskName } from "./steps.js";
 import { makeSheets } from "./sheets.js";
@@ -75,7 +75,7 @@ function render({ model, el: root }) {
   const repair = () => {
     const [at, wished] = [model.get("selected"), typed.value.trim() === "" ? NaN : Number(typed.value.replace("−", "-").replace(",", "."))];
     const near = Number.isFinite(wished) ? clamp(wished, -LARGEST, LARGEST) : numberAt(wires, at);
-    return [`${placeName(at)} = ${numeral(near)}`, () => {
+    return [`${placeName(at)} = ${`${near}`.replace("-", "−")}`, () => {
       change(at, near);
       sheets.cells.get(at.join(" ")).td.focus();
       light();

@@ -92,6 +92,20 @@ def test_heads_move_along_with_the_width_and_come_back_with_it(open_figure):
     assert sizes(page, "d_model", "n_heads", "n_kv_heads", "d_head") == [768, 12, 12, 64]
 
 
+def test_what_lies_between_two_valid_states_is_never_said(open_figure):
+    page = open_figure(widgets.ShapeTracer(**GPT2))
+    page.evaluate("""() => {
+      window.alerts = [];
+      const alert = document.querySelector("[role=alert]");
+      const see = (records) => alerts.push(...records.map(() => alert.textContent));
+      new MutationObserver(see).observe(alert, { childList: true, characterData: true });
+    }""")
+    slide(page, "d_model", "ArrowLeft", "ArrowRight", "Home", "End")
+    assert page.evaluate("alerts") == []
+    exactly(page, "n_heads").fill("10")
+    assert page.evaluate("alerts.length") == 1
+
+
 def test_sliders_of_heads_hold_the_divisors_and_say_so_in_words(open_figure):
     page = open_figure(widgets.ShapeTracer(**GPT2))
     slide(page, "n_heads", "Home")
