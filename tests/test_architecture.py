@@ -125,6 +125,7 @@ ORDER = [
     "bertviz_page",
     "bertviz_adapter",
     "widgets.figure",
+    "widgets.sizes",
     "widgets.repeater_lab",
     "widgets.packed",
     "widgets.head_explorer",
