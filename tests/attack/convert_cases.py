@@ -77,7 +77,7 @@ def _random(module: nn.Module) -> bool:
 
 
 def _comes_along(source: sources.Source, ours: nn.Module) -> None:
-    """Training mode and requires_grad; parameters of ours that are mixtures follow any of theirs."""
+    """Training mode, and requires_grad where all of theirs agree."""
     same("training", ours.training, source.module.training)
     theirs = [p.requires_grad for p in source.module.parameters()]
     found = [p.requires_grad for p in ours.parameters()]

@@ -40,6 +40,7 @@ def shares(module: Any) -> Any:
     return Sum([share(module, rank, ranks) for rank in range(ranks)])
 
 
+SHARED = ("plain", "grouped", "rotary", *attentions.STAGED)
 OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "from_attention": (
         FusedMultiHeadAttention.from_attention,

@@ -150,12 +150,13 @@ def of_bert(draw: Draw) -> Source:
 
     def truth(x: Tensor) -> Tensor:
         try:
-            out = m.self(x)
+            # without a mask some relatives are causal under SDPA: see is_causal in transformers
+            out = m.self(x, attention_mask=x.new_zeros(1, 1, x.shape[1], x.shape[1]))
             return m.output.dense(out[0] if isinstance(out, tuple) else out)
         except Exception as error:
             raise Skipped(f"{name} is called differently: {error}") from error
 
-    return Source(name, m, config.hidden_size, truth, lambda: convert.from_bert(m))
+    return Source(name, m, config.hidden_size, truth, lambda: convert.from_bert(m), None, 1e-5)
 
 
 def of_gpt2(draw: Draw) -> Source:

@@ -1,10 +1,10 @@
 """How far rounding can carry a result, number by number: derived, not tuned.
 
 A sum of n rounded products walks: its error grows like √n times eps times the sum of the
-absolute values. The pass is computed once more with absolute values everywhere, which gives
-that sum for every number; errors of earlier steps are carried along through the derivative of
-each step. ``WALKS`` standard deviations are allowed, and what the dtype cannot hold (its
-smallest normal number) once per term.
+absolute values (Higham and Mary, SIAM J. Sci. Comput. 41, 2019). The pass is computed once more
+with absolute values everywhere, which gives that sum for every number; errors of earlier steps
+are carried along through the derivative of each step. ``WALKS`` standard deviations are
+allowed, and what the dtype cannot hold (its smallest normal number) once per term.
 """
 
 from dataclasses import dataclass

@@ -151,7 +151,7 @@ def wires(draw: Draw, module: Any, x: Tensor, mask: Any, y: Tensor) -> None:
         for _ in range(draw.whole(0, 2)):
             module(torch.randn(3, module.d_model, dtype=x.dtype))
         module(x, mask=mask.given)
-    expected, of = defined(module, x, mask, oracle.untouched)
+    _, of = defined(module, x, mask, oracle.untouched)
     for name in found:
         if name in of:
             near(f"wire {name}", found[name], of[name])

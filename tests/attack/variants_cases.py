@@ -56,7 +56,7 @@ def formula(draw: Draw) -> None:
     module = attentions.drawn(draw, kind)
     x, context = _inputs(draw, module.d_model, cross=draw.chance(0.3))
     n_query, n_key = x.shape[-2], (x if context is None else context).shape[-2]
-    if kind in attentions.POSITIONAL + ("fused latent",) and n_key < n_query:
+    if kind in (*attentions.POSITIONAL, "fused latent") and n_key < n_query:
         return  # positions of queries before the first key: no promise
     mask = rules.anything(draw, x.shape[:-2], module.n_heads, n_query, n_key)
     allowed = mask.dense(n_query, n_key)
