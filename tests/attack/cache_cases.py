@@ -6,6 +6,7 @@ for each sequence by itself.
 """
 
 from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from mhsa_lib import edit, masks, remember, trace
 from mhsa_lib.absorbed import AbsorbedLatentAttention
+from mhsa_lib.preallocated import PreallocatedCache
 from tests.attack import attentions, rules
 from tests.attack.definitions import definition
 from tests.attack.draw import Draw
@@ -23,22 +25,20 @@ from tests.attack.problem import MODES, library
 
 @dataclass
 class Sequences:
-    """Tokens of each sequence so far, the call each came in, and what was answered."""
+    """Tokens of each sequence so far, and the call each came in."""
 
     batch: int
     tokens: list[Tensor]
     calls: list[list[int]]
-    found: list[list[Tensor]]
 
     @classmethod
     def empty(cls, batch: int, width: int) -> "Sequences":
         none = [torch.empty(0, width, dtype=torch.float64) for _ in range(batch)]
-        return cls(batch, none, [[] for _ in none], [[] for _ in none])
+        return cls(batch, none, [[] for _ in none])
 
     def reorder(self, order: list[int]) -> None:
         self.tokens = [self.tokens[i] for i in order]
         self.calls = [list(self.calls[i]) for i in order]
-        self.found = [list(self.found[i]) for i in order]
 
 
 def case(draw: Draw) -> None:
@@ -60,13 +60,18 @@ def case(draw: Draw) -> None:
     )
     draw.note(batch=batch, calls=sizes, window=window, length=length)
     sees = _mask(draw, batch, module.n_heads, total, window, preallocated)
-    with (
-        library(draw),
-        MODES[draw.one(("grad", "no_grad", "inference"))](),
-        ExitStack() as stack,
-    ):
+    draw.note(mode=(mode := draw.one(("grad", "no_grad", "inference", "mixed"))))
+    draw.note(device=(draw.one(("cpu",) * 15 + ("meta",))))
+    if draw.about["device"] == "meta":
+        draw.note(way=f"{kind} cache, another default device")
+    if mode == "mixed":
+        draw.note(way=f"{kind} cache, mixed modes")
+    with library(draw), ExitStack() as stack:
+        if mode != "mixed":
+            stack.enter_context(MODES[mode]())
         if preallocated:
-            cache = module.cache(batch, length, window=window)
+            with MODES[draw.one(tuple(MODES)) if mode == "mixed" else mode]():
+                cache = module.cache(batch, length, window=window)
         else:
             cache = stack.enter_context(remember(module, length=length, window=window))
         _run(draw, module, cache, compute, sizes, sees, window, dtype, length)
@@ -120,14 +125,18 @@ def _run(draw, module, cache, compute, sizes, sees, window, dtype, length):
             _fails(draw, module, cache, x, dtype, length, call, announced and positions, events)
         elif announced:
             cache.announce(positions)
-        y = _watched(draw, module, cache, x, sees.given)
+        if isinstance(cache, PreallocatedCache) and draw.chance(0.05):
+            cache = deepcopy(cache)
+        mode = draw.about["mode"]
+        now = MODES[draw.one(tuple(MODES)) if mode == "mixed" else mode]
+        with now(), torch.device(draw.about["device"]):
+            y = _watched(draw, module, cache, x, sees.given)
         if y.dtype is not dtype or y.shape != x.shape:
             raise Finding(f"call {call}: y is {y.dtype} {tuple(y.shape)}")
         for i in range(batch):
             rows = real[i]
             done.tokens[i] = torch.cat([done.tokens[i], x[i][rows].double()])
             done.calls[i] += [call] * int(rows.sum())
-            done.found[i] += list(y[i][rows])
         _answers(compute, done, sees, y, real, dtype, call, module)
 
 

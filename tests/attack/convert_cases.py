@@ -69,8 +69,9 @@ def _same_function(draw: Draw, source: sources.Source) -> None:
 def _random(module: nn.Module) -> bool:
     """Whether dropout acts: then only what comes along is compared."""
     by_module = any(isinstance(m, nn.Dropout) and m.p and m.training for m in module.modules())
-    by_number = module.training and any(
-        isinstance(getattr(module, name, 0.0), float) and getattr(module, name, 0.0)
+    by_number = any(
+        m.training and isinstance(getattr(m, name, 0.0), float) and getattr(m, name, 0.0)
+        for m in module.modules()
         for name in ("dropout", "attention_dropout")
     )
     return by_module or bool(by_number)

@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 from mhsa_lib import FusedMultiHeadAttention
 from tests.attack.draw import Draw
 from tests.attack.outcome import Finding, close, same
-from tests.attack.problem import Problem, apart, fill, surroundings, weights
+from tests.attack.problem import Problem, apart, fill, first_measurement, surroundings, weights
 
 Way = Callable[[Draw, Problem], None]
 
@@ -220,6 +220,19 @@ def replaced(draw: Draw, p: Problem) -> None:
         p.holds(p.call(), W)
 
 
+def replaced_stage(draw: Draw, p: Problem) -> None:
+    """Adapters and quantized maps in the five stages act, or are refused."""
+    attention = p.module.to_attention()
+    name = draw.one(("W_Q", "W_K", "W_V", "W_O"), "part")
+    owner = attention if name == "W_O" else attention.project
+    adapted = Adapted(getattr(owner, name), draw.one((True, False), "exposes weight"))
+    W = weights(p.module)
+    W[name[-1]] = W[name[-1]] + adapted.beside.weight.detach().double()
+    setattr(owner, name, adapted)
+    with surroundings(draw, p):
+        p.holds(p.call(attention), W)
+
+
 def checkpointed(draw: Draw, p: Problem) -> None:
     """Recomputed in the backward pass: the same numbers."""
     draw.note(legal=True)
@@ -280,6 +293,26 @@ def in_threads(draw: Draw, p: Problem) -> None:
         raise problems[0]
     for y in results.values():
         p.holds(y)
+
+
+def built_elsewhere(draw: Draw, p: Problem) -> None:
+    """Built under another default dtype or device, as by a process that has just begun."""
+    draw.note(legal=True)
+    dtype = draw.one((torch.float64, torch.bfloat16, torch.float16), "default")
+    device = draw.one(("cpu", "meta"), "device")
+    m, old = p.module, torch.get_default_dtype()
+    options = {"n_kv_heads": m.n_kv_heads, "d_head": m.d_head, "bias": m.W_O.bias is not None}
+    with first_measurement():
+        try:
+            torch.set_default_dtype(dtype)
+            with torch.device(device):
+                other = FusedMultiHeadAttention(m.d_model, m.n_heads, **options)
+        finally:
+            torch.set_default_dtype(old)
+        other = other.to_empty(device="cpu").to(m.W_O.weight.dtype)
+        other.load_state_dict(m.state_dict())
+        with surroundings(draw, p):
+            p.holds(p.call(other))
 
 
 def other_defaults(draw: Draw, p: Problem) -> None:
@@ -353,10 +386,12 @@ WAYS: dict[str, tuple[Way, float]] = {
     "changed": (changed, 2),
     "hooks": (hooks, 2),
     "replaced": (replaced, 2),
+    "replaced in five stages": (replaced_stage, 1),
     "checkpoint": (checkpointed, 1),
     "checkpoint with dropout": (recomputed_dropout, 0.7),
     "threads": (in_threads, 0.5),
     "defaults": (other_defaults, 1),
+    "built elsewhere": (built_elsewhere, 0.3),
     "compile": (compiled, 0.02),
     "dropout": (dropped, 1),
 }

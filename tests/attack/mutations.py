@@ -154,11 +154,9 @@ def frozen(draw: Draw, module: nn.Module) -> str:
 def training(draw: Draw, module: nn.Module) -> str:
     module.train()
     for m in module.modules():
-        if isinstance(m, nn.Dropout):
-            m.p = 0.0
-    for name in ("dropout", "attention_dropout"):
-        if isinstance(getattr(module, name, None), float):
-            setattr(module, name, 0.0)
+        for name in ("p",) if isinstance(m, nn.Dropout) else ("dropout", "attention_dropout"):
+            if isinstance(getattr(m, name, None), float):
+                setattr(m, name, 0.0)
     return "in training mode"
 
 

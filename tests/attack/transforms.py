@@ -126,10 +126,9 @@ def _normwise(p: Problem, W: dict[str, Tensor], expected: Tensor) -> float:
     gain = {name: float(W[name].abs().sum(dim=1).amax()) for name in "QKVO"}
     size = float(x.abs().amax() + (context.abs().amax() if context.numel() else 0))
     sharp = abs(p.module.scale) * size**2 * gain["Q"] * gain["K"]
-    cancelled = min((gain["O"] * gain["V"] * (1 + size) * (1 + sharp)) ** 2, 1e6)
+    slope = gain["O"] * gain["V"] * (1 + size) * (1 + sharp)
+    cancelled = min(slope**2, 1e4)
     eps = 8 * torch.finfo(p.computing).eps * sqrt(terms) * (1 + reach) ** 2
     if eps > 0.05:
         raise Skipped("rounding alone may change this derivative by 5 %")
-    return eps * (
-        float(expected.abs().amax()) + cancelled * torch.finfo(p.computing).eps ** 0.5
-    )
+    return eps * (float(expected.abs().amax()) + cancelled)
