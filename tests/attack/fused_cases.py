@@ -18,11 +18,11 @@ def case(draw: Draw) -> None:
     draw.note(way=way)
     with library(draw):
         if way == "transform":
-            transforms.transformed(draw, drawn(draw, plain=True, many=True))
+            transforms.transformed(draw, drawn(draw, plain=True, many=200))
         elif way == "poison":
             poisoned(draw, drawn(draw))
         else:
-            many = way in ("checkpoint with dropout", "hooks", "replaced")
+            many = {"checkpoint with dropout": 300, "hooks": 200, "replaced": 200}.get(way, 0)
             fused_ways.WAYS[way][0](draw, drawn(draw, many=many))
 
 

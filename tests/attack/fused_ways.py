@@ -11,7 +11,8 @@ from torch.func import functional_call
 from torch.nn.utils import parametrize
 from torch.utils.checkpoint import checkpoint
 
-from mhsa_lib import FusedMultiHeadAttention
+from mhsa_lib import FusedMultiHeadAttention, masks
+from tests.attack import rules
 from tests.attack.draw import Draw
 from tests.attack.outcome import Finding, close, same
 from tests.attack.problem import Problem, apart, fill, first_measurement, surroundings, weights
@@ -253,6 +254,9 @@ def recomputed_dropout(draw: Draw, p: Problem) -> None:
     """With dropout, a recomputed pass is the pass: its gradient is that of the result seen."""
     draw.note(legal=True)
     p.module.dropout, seen = 0.5, []
+    if p.given is None and draw.chance(0.5):
+        p.mask = rules.Mask(masks.causal, None, "causal")
+        draw.note(mask="causal")
     p.module.train()
     reentrant = draw.one((True, False), "reentrant")
 

@@ -152,8 +152,8 @@ def fill(module: nn.Module, size: float = 1.0) -> None:
             parameter.normal_(std=size * fan_in**-0.5)
 
 
-def drawn(draw: Draw, *, plain: bool = False, many: bool = False) -> Problem:
-    """``plain``: float32 or float64 and no autocast; ``many``: hundreds of rows at times."""
+def drawn(draw: Draw, *, plain: bool = False, many: int = 0) -> Problem:
+    """``plain``: float32 or float64 and no autocast; ``many``: so many rows at times."""
     kinds = ("f32", "f64", "bf16", "autocast", "f64 autocast", "f16")
     kind = draw.random.choices(kinds, (6, 3, 2, 2, 1, 1))[0]
     if plain:
@@ -163,7 +163,7 @@ def drawn(draw: Draw, *, plain: bool = False, many: bool = False) -> Problem:
     autocast = "autocast" in kind
     computing = torch.bfloat16 if kind == "autocast" else dtype
     module = module_of(draw, dtype)
-    n_query = 200 if many and draw.chance(0.4) else draw.length()
+    n_query = many if many and draw.chance(0.4) else draw.length()
     batch = draw.batch()
     context_is = draw.random.choices(("none", "x", "other", "part of x"), (6, 1, 4, 1))[0]
     n_key = draw.length() if context_is == "other" else n_query
