@@ -1293,15 +1293,15 @@ MUTANTS = [
     Mutant(
         "overlap: neighbours give their far columns",
         "variants/overlapped.py",
-        "heads[..., d_head - overlap :], (0, 0, 0, 0, 1, -1)",
-        "heads[..., :overlap], (0, 0, 0, 0, 1, -1)",
+        "last, first = heads[..., d_head - overlap :], heads[..., :overlap]",
+        "last = first = heads[..., :overlap]",
         "variants/overlapped",
     ),
     Mutant(
         "overlap: the last head goes round to the first",
         "variants/overlapped.py",
-        "pad(heads[..., :overlap], (0, 0, 0, 0, -1, 1))",
-        "heads[..., :overlap].roll(-1, dims=-3)",
+        "torch.cat([first[..., 1:, :, :], nobody], dim=-3)",
+        "first.roll(-1, dims=-3)",
         "variants/overlapped",
     ),
     Mutant(
@@ -1314,8 +1314,8 @@ MUTANTS = [
     Mutant(
         "overlap: written out without the scale of the wider head",
         "variants/overlapped.py",
-        'longer if "W_Q" in name else 1',
-        "1",
+        'plain.attend.scale if name == "W_Q" else 1',
+        "plain.attend.scale if False else 1",
         "variants/overlapped",
     ),
     Mutant(
