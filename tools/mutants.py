@@ -27,6 +27,20 @@ def test_file(name: str) -> Path:
 MUTANTS = [
     # --- the mathematics ---------------------------------------------------------------------
     Mutant(
+        "keys of any context read d_model columns",
+        "stages.py",
+        "self.W_K = nn.Linear(d_context, d_kv_heads",
+        "self.W_K = nn.Linear(d_model, d_kv_heads",
+        "attention",
+    ),
+    Mutant(
+        "a context costs what x costs",
+        "costs.py",
+        "offer = 2 * batch * d_context",
+        "offer = 2 * batch * d_model",
+        "costs",
+    ),
+    Mutant(
         "scale 1/d_head instead of 1/√d_head",
         "attention.py",
         "scale=d_head**-0.5",
