@@ -158,6 +158,7 @@ LONGER = {
     "onednn": 205,
     "trace": 240,
     "wall": 300,
+    "variants.overlapped": 210,
     "plots.heat": 225,
 }
 

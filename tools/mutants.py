@@ -708,9 +708,37 @@ MUTANTS = [
     Mutant(
         "FlexAttention counts positions from the first key",
         "flex.py",
-        "shift = n_key - n_query",
-        "shift = 0",
+        "torch.tensor(n_key - n_query, device=device)",
+        "torch.tensor(0, device=device)",
         "flex",
+    ),
+    Mutant(
+        "FlexAttention keeps the blocks of a rule that may change",
+        "flex.py",
+        "_kept if mask.fixed else _blocks",
+        "_kept",
+        "flex",
+    ),
+    Mutant(
+        "FlexAttention compiles for every number of keys",
+        "flex.py",
+        "torch.compile(kernel) if",
+        "torch.compile(kernel, dynamic=False) if",
+        "flex",
+    ),
+    Mutant(
+        "FlexAttention compiles for one query",
+        "flex.py",
+        "FEWEST = 128",
+        "FEWEST = 1",
+        "flex",
+    ),
+    Mutant(
+        "a kernel for lengths with too few arguments is called",
+        "varlen.py",
+        "varlen_attn if set(inspect.signature(varlen_attn).parameters) >= PASSED else None",
+        "varlen_attn",
+        "varlen",
     ),
     Mutant(
         "FlexAttention asks the first sequence for all",
@@ -1335,15 +1363,15 @@ MUTANTS = [
     Mutant(
         "overlap: neighbours give their far columns",
         "variants/overlapped.py",
-        "heads[..., d_head - overlap :], (0, 0, 0, 0, 1, -1)",
-        "heads[..., :overlap], (0, 0, 0, 0, 1, -1)",
+        "last, first = heads[..., d_head - overlap :], heads[..., :overlap]",
+        "last = first = heads[..., :overlap]",
         "variants/overlapped",
     ),
     Mutant(
         "overlap: the last head goes round to the first",
         "variants/overlapped.py",
-        "pad(heads[..., :overlap], (0, 0, 0, 0, -1, 1))",
-        "heads[..., :overlap].roll(-1, dims=-3)",
+        "torch.cat([first[..., 1:, :, :], nobody], dim=-3)",
+        "first.roll(-1, dims=-3)",
         "variants/overlapped",
     ),
     Mutant(
@@ -1356,8 +1384,8 @@ MUTANTS = [
     Mutant(
         "overlap: written out without the scale of the wider head",
         "variants/overlapped.py",
-        'longer if "W_Q" in name else 1',
-        "1",
+        'plain.attend.scale if name == "W_Q" else 1',
+        "plain.attend.scale if False else 1",
         "variants/overlapped",
     ),
     Mutant(
