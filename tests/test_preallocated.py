@@ -203,17 +203,6 @@ def test_a_prompt_that_failed_can_be_given_again():
     assert_close(fused.step(x[:, :1], cache), expected)
 
 
-def test_positions_of_a_call_that_failed_are_those_of_no_other_call():
-    fused, x = build("plain"), rand(2, 2, 12)
-    cache, other = fused.cache(2, window=3), fused.cache(2, window=3)
-    cache.announce(torch.tensor([[0, 1], [-1, -1]]))
-    with pytest.raises(TypeError, match="in a ring no slot has a position"):
-        fused(x, mask=torch.ones(2, 2, dtype=torch.bool), cache=cache)
-    for part in x.split(1, dim=1):
-        assert_close(fused.step(part, cache), fused.step(part, other))
-    assert cache.lengths == [2, 2]
-
-
 # --- the ring --------------------------------------------------------------------------------
 
 
