@@ -122,7 +122,8 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     """
     attention = the_attention(model)
     wires, listener = Wires(type(attention).__name__), _Listener()
-    labels = {stage: stage.shapes() for stage in stages_of(attention).values()}
+    stages = [stage for stage in stages_of(attention).values() if stage.wires]
+    labels = {stage: stage.shapes() for stage in stages}
 
     def begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         given = signature(module.forward).bind(*args, **kwargs).arguments
@@ -140,7 +141,7 @@ def trace(model: nn.Module) -> Iterator[Wires]:
 
     with Hooks(model) as hooks:
         hooks.before(attention, begin)
-        for stage in labels:
+        for stage in stages:
             hooks.after(stage, record)
         hooks.after(attention, lambda *_: listener.stop(), always=True)
         try:

@@ -164,11 +164,20 @@ FAILING = {
         "a cache grows with x, but a context was given",
     ),
     "a wrong width": (lambda k: k.call(rand(2, 1, 8)), ValueError, "x is 8 wide"),
-    "no tensor": (lambda k: k.call([1.0]), TypeError, "x is a list; pass a tensor"),
     "whole numbers": (
         lambda k: k.call(torch.ones(2, 1, 12, dtype=torch.long)),
         TypeError,
         "x has dtype torch.int64; attention needs floating point",
+    ),
+    "a sparse tensor": (
+        lambda k: k.call(rand(2, 1, 12).to_sparse()),
+        TypeError,
+        "x has the layout torch.sparse_coo; pass a dense tensor",
+    ),
+    "a nested tensor": (
+        lambda k: k.call(torch.nested.nested_tensor([rand(1, 12)] * 2, layout=torch.jagged)),
+        TypeError,
+        "x is a nested tensor; pass a dense one",
     ),
     "a mask of numbers": (
         lambda k: k.call(rand(2, 1, 12), torch.ones(1, 4)),
