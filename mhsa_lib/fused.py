@@ -3,6 +3,12 @@
 ``F.scaled_dot_product_attention`` never writes the (query × key) weights to memory, so there is
 nothing to trace inside it; ``to_attention`` gives the five stages with the same weights.
 
+It is the same function however it is used: recorded for any length, by ``torch.compile``,
+``torch.export`` or ``torch.jit.trace``; under ``torch.func`` and forward-mode differentiation,
+where weights are written; with hooks on its maps, or wrappers around them. PyTorch's kernel has
+no second derivatives and refuses them: ask in a block
+``torch.nn.attention.sdpa_kernel(SDPBackend.MATH)``.
+
 Source: Dao et al., "FlashAttention", arXiv 2205.14135.
 """
 
@@ -10,9 +16,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.compiler import is_compiling
 
 from mhsa_lib import checks, kernels, masks, onednn, ragged
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.plain import bare
 from mhsa_lib.preallocated import Decodes, KeyValueCache
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
 from mhsa_lib.stages import Attend, Concat, Project, Split
@@ -21,6 +29,10 @@ from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention, Grou
 
 class FusedMultiHeadAttention(Decodes):
     """Multi-head attention with packed projections and a fused kernel.
+
+    On a CPU in float32 a stopwatch decides, once in a process, who multiplies: PyTorch or
+    oneDNN, which round differently. For the same bits in every run fix it, by the environment,
+    ``MHSA_LINEAR=torch`` or ``onednn``, or with ``onednn.linear_by("torch")`` around the calls.
 
     Parameters
     ----------
@@ -105,9 +117,19 @@ class FusedMultiHeadAttention(Decodes):
     def pack(self) -> "FusedMultiHeadAttention":
         """Lay the weights out for calls of a few tokens, which without gradients get faster.
 
-        Each copy takes as much memory as its weight. It is made again after an optimizer step
-        or ``load_state_dict``; a change through ``weight.data`` goes unnoticed: pack again.
+        Each copy takes as much memory as its weight. It is made again after an optimizer step,
+        ``load_state_dict``, ``to``, and for other parameters; weights that are computed or of
+        inference mode are never packed. What PyTorch does not count goes unnoticed, a change in
+        place through ``weight.data``, NumPy or another process: pack again. ``TypeError`` for a
+        map that something is wrapped around.
         """
+        for name in ("W_QKV", "W_O"):
+            W = getattr(self, name)
+            if not isinstance(W, onednn.Linear):
+                raise TypeError(
+                    f"{name} is a {type(W).__name__}, which cannot be packed; merge what was "
+                    f"wrapped around it first."
+                )
         for W in (self.W_QKV, self.W_O):
             W.pack()
         return self
@@ -125,7 +147,8 @@ class FusedMultiHeadAttention(Decodes):
         With a ``window`` it is a ring, for a text of any length. Under autocast, ``dtype`` is
         that of autocast; otherwise that of the weights, as it is when not given.
         """
-        like = self.W_O.weight
+        weight = getattr(self.W_O, "weight", None)
+        like = next(self.parameters()) if weight is None else weight
         options: dict[str, Any] = {"dtype": dtype or like.dtype, "device": like.device}
         sizes = batch, self.n_kv_heads, length, self.d_head
         return KeyValueCache(*sizes, window=window, **options)
@@ -153,8 +176,9 @@ class FusedMultiHeadAttention(Decodes):
             return self._continued(x, mask, cache)
 
     def _pass(self, x: Tensor, context: Tensor | None, mask: Any) -> Tokens:
-        lengths = ragged.lengths_of(mask, x) if context is None or context is x else None
-        if lengths is not None:
+        alone = context is None or context is x
+        lengths = ragged.lengths_of(mask, x, self._dropout()) if alone else None
+        if lengths is not None and self._is_bare():
             return self._pass_without_padding(x, mask, lengths)
         z = self._attend(*self._heads(x, context), mask)
         return self.W_O(z.transpose(-2, -3).flatten(-2))
@@ -163,7 +187,7 @@ class FusedMultiHeadAttention(Decodes):
         self, x: Tensor, mask: masks.Predicate, lengths: tuple[int, ...]
     ) -> Tokens:
         """The real tokens of all sequences as one long sequence: no product meets padding."""
-        checks.tokens("x", x, self.d_model, like=self.W_O.weight)
+        checks.tokens("x", x, self.d_model, like=getattr(self.W_O, "weight", None))
         real = ragged.places(lengths, x.shape[-2], x.device)
         heads = self._heads(x.flatten(end_dim=-2)[real], None)
         z = ragged.attend(*heads, lengths, mask.reach.band, **self._options())
@@ -181,17 +205,22 @@ class FusedMultiHeadAttention(Decodes):
         return self.W_O(z.transpose(-2, -3).flatten(-2))
 
     def _heads(self, x: Tensor, context: Tensor | None) -> tuple[Queries, Keys, Values]:
-        checks.tokens("x", x, self.d_model, like=self.W_O.weight)
+        checks.tokens("x", x, self.d_model, like=getattr(self.W_O, "weight", None))
         if (context is None or context is x) and not self._apart(x):
-            rows = self.W_QKV(x).unflatten(-1, (-1, self.d_head))
-            q, k, v = rows.split(self.heads, dim=-2)
+            q, k, v = self._projected(x)
         else:
             q, k, v = self._projected_apart(x, x if context is None else context)
         return q.transpose(-2, -3), k.transpose(-2, -3), v.transpose(-2, -3)
 
+    def _projected(self, x: Tensor) -> tuple[Tensor, ...]:
+        rows = self.W_QKV(x).unflatten(-1, (-1, self.d_head))
+        return rows.split(self.heads, dim=-2)
+
     def _projected_apart(self, x: Tensor, context: Tensor) -> tuple[Tensor, ...]:
-        checks.tokens("context", context, self.d_model, like=self.W_O.weight)
+        checks.tokens("context", context, self.d_model, like=getattr(self.W_O, "weight", None))
         checks.same_batch(x, context)
+        if not bare(self.W_QKV, onednn.Linear):
+            return self._projected(x)[0], *self._projected(context)[1:]
         d_heads, *d_kv_heads = self.widths
         parts = [d_heads, sum(d_kv_heads)]
         W_Q, W_KV = self.W_QKV.weight.split(parts)
@@ -204,14 +233,21 @@ class FusedMultiHeadAttention(Decodes):
     def _attend(self, q: Queries, k: Keys, v: Values, mask: Any) -> HeadOutputs:
         return kernels.attend(q, k, v, mask, **self._options())
 
+    def _is_bare(self) -> bool:
+        """Whether both maps may be read past: what hooks and wrappers add, only calls give."""
+        return all(bare(W, onednn.Linear) for W in (self.W_QKV, self.W_O))
+
     def _apart(self, x: Tensor) -> bool:
         """Whether q is better computed alone: then z can take its place in memory."""
-        long = x.shape[-2] >= 256 and x.device.type == "cpu"
-        return long and not torch.is_grad_enabled() and not torch.compiler.is_compiling()
+        if is_compiling() or x.shape[-2] < 256 or torch.is_grad_enabled():
+            return False
+        return x.is_cpu and bare(self.W_QKV, onednn.Linear)
+
+    def _dropout(self) -> float:
+        return self.dropout if self.training else 0.0
 
     def _options(self) -> dict[str, Any]:
-        dropout = self.dropout if self.training else 0.0
-        return {"scale": self.scale, "dropout": dropout, "spend_q": True}
+        return {"scale": self.scale, "dropout": self._dropout(), "spend_q": True}
 
 
 _STANDARD: dict[str, tuple[type[nn.Module], ...]] = {
