@@ -59,14 +59,16 @@ class MultiHeadAttention(Stage):
         d_head = checks.head_width(d_model, n_heads, d_head)
         d_heads = n_heads * d_head
         self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_head
+        # `is None`, because a container of modules is false while it is empty.
         if project is None:
             project = Project(d_model, d_heads, d_heads, d_context=d_context, bias=bias)
         checks.reads(project, d_context)
+        attend = Attend(scale=d_head**-0.5, dropout=dropout) if attend is None else attend
         self.project: Any = project
-        self.split: Any = split or Split(n_heads)
-        self.attend: Any = attend or Attend(scale=d_head**-0.5, dropout=dropout)
-        self.concat: Any = concat or Concat()
-        self.W_O: Any = W_O or nn.Linear(d_heads, d_model, bias=bias)
+        self.split: Any = Split(n_heads) if split is None else split
+        self.attend: Any = attend
+        self.concat: Any = Concat() if concat is None else concat
+        self.W_O: Any = nn.Linear(d_heads, d_model, bias=bias) if W_O is None else W_O
 
     @property
     def d_context(self) -> int:
@@ -76,8 +78,9 @@ class MultiHeadAttention(Stage):
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
         """Attend from ``x`` (…, query, d_model) to ``context`` (…, key, d_context).
 
-        Without a context, to ``x`` itself. ``mask`` is a predicate of ``mhsa_lib.masks`` or a boolean tensor that broadcasts to
-        (batch, head, query, key), True = may look. Returns ``y`` (…, query, d_model).
+        Without a context, to ``x`` itself. ``mask`` is a predicate of ``mhsa_lib.masks`` or a
+        boolean tensor that broadcasts to (batch, head, query, key), True = may look. Returns
+        ``y`` (…, query, d_model).
         """
         context = x if context is None else context
         q, k, v = self.project(x, context)

@@ -246,8 +246,9 @@ def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
     ValueError: mask (2, 7) does not fit scores (2, 4, 5, 7), ...
     """
     given, wanted = tuple(mask.shape), tuple(shape)
+    last = wanted[len(wanted) - len(given) :]  # both to one length: torch 2.5 compiles no other
     fits = len(given) <= len(wanted) and all(
-        size in (1, room) for size, room in zip(reversed(given), reversed(wanted), strict=False)
+        size in (1, room) for size, room in zip(given, last, strict=True)
     )
     if fits:
         return

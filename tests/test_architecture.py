@@ -19,6 +19,7 @@ ORDER = [
     "functional",
     "onednn",
     "reach",
+    "rules",
     "masks",
     "naive",
     "measure",
@@ -153,7 +154,7 @@ LONGER = {
     "configurations": 215,
     "variants.latent": 230,
     "difference": 215,
-    "masks": 275,
+    "masks": 330,
     "fused": 225,
     "preallocated": 205,
     "onednn": 205,
@@ -224,6 +225,24 @@ def test_importing_the_package_reaches_no_optional_library():
         todo |= inside(imports(tree(module).body)) - reached
     assert reached <= set(BELOW_PICTURES)
     assert {"wall", "examples"}.isdisjoint(reached)
+
+
+def chosen_by_truth(module: str) -> list[str]:
+    """Values such as ``given or Default()``: an empty container given there is passed over."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.BoolOp)
+        and isinstance(node.op, ast.Or)
+        and isinstance(node.values[0], ast.Name | ast.Attribute)
+        and isinstance(node.values[-1], ast.Call)
+        and ast.unparse(node.values[-1].func)[:1].isupper()
+    ]
+
+
+@pytest.mark.parametrize("module", ORDER)
+def test_a_default_part_stands_in_only_for_none(module):
+    assert chosen_by_truth(module) == []
 
 
 FORWARD = """

@@ -126,6 +126,12 @@ def test_a_stage_that_is_passed_in_is_the_one_that_runs(stage):
     assert ran == [stage]
 
 
+@pytest.mark.parametrize("stage", ["project", "split", "attend", "concat", "W_O"])
+def test_an_empty_container_is_a_stage_too(stage):
+    empty = nn.Sequential()  # an identity; false where it is asked for its truth
+    assert getattr(MultiHeadAttention(12, 3, **{stage: empty}), stage) is empty
+
+
 # --- properties ------------------------------------------------------------------------------
 
 
