@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import nn
 
-from mhsa_lib import known
+from mhsa_lib import carried, known
 from mhsa_lib.attention import MultiHeadAttention
 
 RELATIVES = {
@@ -116,5 +116,5 @@ def from_bert(source: Any) -> MultiHeadAttention:
     ).to(dense.weight)
     attention.attend.scale = getattr(inner, "scaling", d_head**-0.5)
     maps = inner.query, inner.key, inner.value, dense
-    known.fill(attention, [W.weight for W in maps], [W.bias for W in maps])
+    carried.fill(attention, [W.weight for W in maps], [W.bias for W in maps])
     return attention.train(source.training)

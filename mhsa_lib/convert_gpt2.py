@@ -5,7 +5,7 @@ Source: Radford et al., "Language Models are Unsupervised Multitask Learners", 2
 
 from typing import Any
 
-from mhsa_lib import known
+from mhsa_lib import carried, known
 from mhsa_lib.attention import MultiHeadAttention
 
 _MODELS = "transformers.models."
@@ -47,11 +47,13 @@ def from_gpt2(source: Any) -> MultiHeadAttention:
     ).to(output.weight)
     attention.attend.scale = getattr(source, "scaling", _scaling(source))
     widths = [source.num_heads * d_head] * 3
-    weights = [known.like(packed.weight, part.T) for part in packed.weight.split(widths, dim=1)]
-    biases = known.cut(packed.bias, widths)
-    known.fill(
+    weights = [
+        carried.like(packed.weight, part.T) for part in packed.weight.split(widths, dim=1)
+    ]
+    biases = carried.cut(packed.bias, widths)
+    carried.fill(
         attention,
-        [*weights, known.like(output.weight, output.weight.T)],
+        [*weights, carried.like(output.weight, output.weight.T)],
         [*biases, output.bias],
     )
     return attention.train(source.training)

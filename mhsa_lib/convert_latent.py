@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import known
+from mhsa_lib import carried, known
 from mhsa_lib.rope import HALVES, INTERLEAVED, Rotary
 from mhsa_lib.variants.latent import LatentAttention, LatentQuery
 
@@ -89,6 +89,7 @@ def mha_to_latent(attention: Any, d_latent: int) -> tuple[LatentAttention, float
     and W_V learns if one of them does. Raises ``TypeError`` for another attention and
     ``ValueError`` for one with a stage that is not its own, or with something added to it.
 
+    >>> from mhsa_lib import MultiHeadAttention
     >>> mha, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
     >>> whole, lost = mha_to_latent(mha, d_latent=12)
     >>> torch.allclose(whole(x), mha(x), atol=1e-5), lost < 1e-6
@@ -124,8 +125,8 @@ def mha_to_latent(attention: Any, d_latent: int) -> tuple[LatentAttention, float
         latent.split.W_UV.weight[:, :n] = W_UV
     for W in (latent.project.W_DKV, latent.split.W_UK, latent.split.W_UV):
         W.requires_grad_(W_K.weight.requires_grad or W_V.weight.requires_grad)
-    known.copy(latent.project.W_Q, W_Q.weight, W_Q.bias)
-    known.copy(latent.W_O, W_O.weight, _moved(W_V, W_O))
+    carried.copy(latent.project.W_Q, W_Q.weight, W_Q.bias)
+    carried.copy(latent.W_O, W_O.weight, _moved(W_V, W_O))
     lost = size[n:].norm() / size.norm()
     return latent.train(attention.training), lost.item()
 
@@ -136,6 +137,6 @@ def _moved(W_V: nn.Linear, W_O: nn.Linear) -> Tensor | None:
         return W_O.bias
     moved = W_O.weight.detach() @ W_V.bias.detach()
     if W_O.bias is None:
-        return known.like(W_V.bias, moved)
+        return carried.like(W_V.bias, moved)
     learns = W_V.bias.requires_grad or W_O.bias.requires_grad
     return (moved + W_O.bias.detach()).requires_grad_(learns)

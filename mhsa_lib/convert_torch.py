@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from mhsa_lib import known
+from mhsa_lib import carried, known
 from mhsa_lib.attention import MultiHeadAttention
 
 KNOWN: known.Kinds = {"": (nn.MultiheadAttention,), "out_proj": (nn.Linear,)}
@@ -19,6 +19,7 @@ def from_torch(source: nn.MultiheadAttention) -> MultiHeadAttention:
     (``ValueError``); subclasses that compute otherwise, as those of ``torch.ao``
     (``TypeError``).
 
+    >>> import torch
     >>> source = nn.MultiheadAttention(12, 3, batch_first=True)
     >>> x = torch.randn(2, 6, 12)
     >>> torch.allclose(from_torch(source)(x), source(x, x, x)[0], atol=1e-6)
@@ -45,7 +46,7 @@ def from_torch(source: nn.MultiheadAttention) -> MultiHeadAttention:
         source.v_proj_weight,
     ]
     if source.in_proj_weight is not None:
-        weights = known.cut(source.in_proj_weight, widths)
-    biases = known.cut(source.in_proj_bias, widths)
-    known.fill(attention, [*weights, source.out_proj.weight], [*biases, source.out_proj.bias])
+        weights = carried.cut(source.in_proj_weight, widths)
+    biases = carried.cut(source.in_proj_bias, widths)
+    carried.fill(attention, [*weights, source.out_proj.weight], [*biases, source.out_proj.bias])
     return attention.train(source.training)

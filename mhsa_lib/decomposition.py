@@ -49,7 +49,7 @@ def comparisons(attention: Any) -> tuple[Tensor, Tensor]:
     """
     why, repair = (
         "is not decomposed",
-        "pass the standard stages (of a fused one: to_attention())",
+        "pass the standard stages (of a fused one take to_attention())",
     )
     known.plain(attention, why, repair, _KNOWN)
     known.one_width(attention, why, repair)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib import checks, kernels, known, masks, onednn, ragged
+from mhsa_lib import carried, checks, kernels, known, masks, onednn, ragged
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.preallocated import Decodes, KeyValueCache
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
@@ -75,7 +75,7 @@ class FusedMultiHeadAttention(Decodes):
         maps = {"W_Q": project.W_Q, "W_K": project.W_K, "W_V": project.W_V}
         repair = "let all of them learn, freeze them all with requires_grad_(False), or give"
         repair += " each a bias"
-        weight, bias = known.packed(maps, "cannot be in one W_QKV", repair)
+        weight, bias = carried.packed(maps, "cannot be in one W_QKV", repair)
         fused = cls(
             attention.d_model,
             attention.n_heads,
@@ -83,8 +83,8 @@ class FusedMultiHeadAttention(Decodes):
             d_head=attention.d_head,
             dropout=attention.attend.dropout.p,
         ).to(project.W_Q.weight)
-        known.copy(fused.W_QKV, weight, bias)
-        known.copy(fused.W_O, attention.W_O.weight, attention.W_O.bias)
+        carried.copy(fused.W_QKV, weight, bias)
+        carried.copy(fused.W_O, attention.W_O.weight, attention.W_O.bias)
         fused.scale = attention.attend.scale
         return fused.train(attention.training)
 
@@ -104,12 +104,12 @@ class FusedMultiHeadAttention(Decodes):
             else GroupedQueryAttention(self.d_model, self.n_heads, self.n_kv_heads, **options)
         ).to(self.W_QKV.weight)
         project = attention.project
-        weights = known.cut(self.W_QKV.weight, self.widths)
-        biases = known.cut(self.W_QKV.bias, self.widths)
+        weights = carried.cut(self.W_QKV.weight, self.widths)
+        biases = carried.cut(self.W_QKV.bias, self.widths)
         maps = project.W_Q, project.W_K, project.W_V
         for W, weight, bias in zip(maps, weights, biases, strict=True):
-            known.copy(W, weight, bias)
-        known.copy(attention.W_O, self.W_O.weight, self.W_O.bias)
+            carried.copy(W, weight, bias)
+        carried.copy(attention.W_O, self.W_O.weight, self.W_O.bias)
         attention.attend.scale = self.scale
         return attention.train(self.training)
 

@@ -5,19 +5,18 @@ of its own, a hook, an adapter in place of a map, a router beside it. So every m
 source has to be of a class that is known at its path, and bare. A subclass is known too if it
 changes nothing but how it is made or shown. Hooks that only watch (``trace``) are no reason to
 refuse.
-
-What was known is carried over whole: ``copy`` fills a map, ``copied`` copies a module.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from inspect import isfunction
 from typing import Any, TypeVar
 
-import torch
 from torch import Tensor, nn
 
+from mhsa_lib import carried
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.carried import copy as copy
 from mhsa_lib.rope import Rotary, RotarySplit
 from mhsa_lib.stages import Attend, Concat, Project, Split, Wire
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention, GroupedSplit
@@ -163,7 +162,7 @@ def plain(attention: Any, why: str, do: str, kinds: Kinds = PLAIN) -> None:
         "W_O": (attention.d_model, d_heads),
     }.items():
         if kinds[name]:
-            _shaped(name, attention.get_submodule(name).weight, wanted)
+            carried.shaped(name, attention.get_submodule(name).weight, wanted)
     if not isinstance(attention.attend.scale, int | float):
         raise ValueError(
             f"attend.scale is a {_named(attention.attend.scale)}, which {why}: make it a float."
@@ -202,111 +201,21 @@ def stock(config: Any) -> None:
         )
 
 
-def packed(maps: Mapping[str, nn.Linear], why: str, do: str) -> list[Any]:
-    """Weight and bias of maps laid one under the other; all of them learn, or none.
-
-    Where one has no bias and others do, zeros are laid, which must not learn; those of W_K may,
-    for no bias of keys changes a weight.
-
-    >>> weight, bias = packed({"one": nn.Linear(2, 3), "two": nn.Linear(2, 4)}, "…", "…")
-    >>> weight.shape, bias.requires_grad
-    (torch.Size([7, 2]), True)
-    """
-    found: list[Any] = []
-    for part in ("weight", "bias"):
-        given = {name: getattr(W, part) for name, W in maps.items()}
-        there = {f"{name}.{part}": t for name, t in given.items() if t is not None}
-        absent = [f"{name}.{part}" for name, t in given.items() if t is None]
-        learn = {name for name, t in there.items() if t.requires_grad}
-        still = there.keys() - learn or {name for name in absent if name != "W_K.bias"}
-        if learn and still:
-            raise ValueError(
-                f"{min(learn)} learns and {min(still)} is "
-                f"{'frozen' if min(still) in there else 'None'}, which {why}: {do}."
-            )
-        rows = [
-            W.weight.new_zeros(W.out_features) if given[name] is None else given[name]
-            for name, W in maps.items()
-        ]
-        whole = torch.cat(rows).detach().requires_grad_(bool(learn)) if there else None
-        found.append(whole)
-    return found
-
-
-def like(parameter: Tensor, part: Tensor) -> Tensor:
-    """A part of a parameter, or what is made of it: it learns if the parameter does.
-
-    >>> W = nn.Linear(2, 6).requires_grad_(False).weight
-    >>> [like(W, part).requires_grad for part in W.chunk(3)]
-    [False, False, False]
-    """
-    return part.detach().requires_grad_(parameter.requires_grad)
-
-
-def cut(parameter: Tensor | None, widths: Sequence[int]) -> list[Any]:
-    """The rows of a packed parameter by map; no bias stays none.
-
-    >>> [rows.shape[0] for rows in cut(nn.Linear(2, 6).bias, [2, 4])]
-    [2, 4]
-    """
-    if parameter is None:
-        return [None] * len(widths)
-    return [like(parameter, part) for part in parameter.detach().split(list(widths))]
-
-
-def copy(to: nn.Linear, weight: Tensor, bias: Tensor | None) -> None:
-    """Fill a map; what is frozen stays frozen, and what has no bias gets none.
-
-    A bias of zeros would be the same function, and learn to be another.
-
-    >>> W = nn.Linear(2, 2)
-    >>> copy(W, torch.eye(2).requires_grad_(), None)
-    >>> W(torch.ones(2)).tolist(), W.weight.requires_grad, W.bias
-    ([1.0, 1.0], True, None)
-    """
-    for name, given in {"weight": weight, "bias": bias}.items():
-        mine = to._parameters[name]
-        if given is None:
-            to.register_parameter(name, None)
-            continue
-        if mine is None:
-            mine = nn.Parameter(weight.new_empty(to.out_features))
-            to.register_parameter(name, mine)
-        _shaped(name, given, tuple(mine.shape))
-        with torch.no_grad():
-            mine.copy_(given)
-        mine.requires_grad_(given.requires_grad)
-
-
-def fill(attention: Any, weights: Sequence[Any], biases: Sequence[Any]) -> None:
-    """Copy into W_Q, W_K, W_V and W_O, in this order.
-
-    >>> mha, W = MultiHeadAttention(2, 1), nn.Linear(2, 2)
-    >>> fill(mha, [W.weight] * 4, [None, None, None, W.bias])
-    >>> torch.equal(mha.W_O.bias, W.bias)
-    True
-    """
-    project = attention.project
-    maps = project.W_Q, project.W_K, project.W_V, attention.W_O
-    for to, weight, bias in zip(maps, weights, biases, strict=True):
-        copy(to, weight, bias)
-
-
 def copied(module: Module, shared: dict[int, Any] | None = None) -> Module:
     """A copy without the hooks that watch the original; ``shared`` is the memo of deepcopy.
 
     >>> mha = MultiHeadAttention(12, 3)
-    >>> handle = mha.register_forward_hook(watching(print))
-    >>> copied(mha)._forward_hooks
-    OrderedDict()
+    >>> handle = mha.register_forward_hook(watching(lambda *_: None))
+    >>> len(mha._forward_hooks), len(copied(mha)._forward_hooks)
+    (1, 0)
     """
-    copy = deepcopy(module, shared)
-    for each in copy.modules():
+    new = deepcopy(module, shared)
+    for each in new.modules():
         for kind in _HOOKS:
             hooks = getattr(each, kind) or {}
             for key in [key for key, hook in hooks.items() if _watches(hook)]:
                 del hooks[key]
-    return copy
+    return new
 
 
 def _watches(hook: Any) -> bool:
@@ -393,14 +302,6 @@ def _same_everywhere(modules: Mapping[str, nn.Module]) -> None:
     if len(kinds) > 1:
         found = ", ".join(sorted(f"{dtype} on {device}" for dtype, device in kinds))
         raise ValueError(f"parameters are {found}; move them to one dtype and device first.")
-
-
-def _shaped(name: str, given: Tensor, wanted: tuple[int, ...]) -> None:
-    if tuple(given.shape) != wanted:
-        raise ValueError(
-            f"{name} has shape {tuple(given.shape)}, not {wanted}, which d_model, d_context, "
-            f"n_heads and d_head of the attention call for; replace what does not fit."
-        )
 
 
 def _is(cls: type, kind: Kind) -> bool:

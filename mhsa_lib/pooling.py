@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib import checks, known, symmetries
+from mhsa_lib import carried, checks, known, symmetries
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.rope import RotarySplit
 from mhsa_lib.stages import Project, Split
@@ -86,13 +86,13 @@ def pooled(
         split=_fewer(attention.split, n_kv_heads),
     ).to(project.W_Q.weight)
     grouped.attend.scale = attention.attend.scale
-    known.copy(grouped.project.W_Q, project.W_Q.weight, project.W_Q.bias)
-    known.copy(grouped.W_O, attention.W_O.weight, attention.W_O.bias)
+    carried.copy(grouped.project.W_Q, project.W_Q.weight, project.W_Q.bias)
+    carried.copy(grouped.W_O, attention.W_O.weight, attention.W_O.bias)
     for old, new in ((project.W_K, grouped.project.W_K), (project.W_V, grouped.project.W_V)):
         groups = symmetries.by_head(old, d_head).unflatten(0, (n_kv_heads, group))
         rows = torch.stack([merge(heads) for heads in groups]).flatten(0, 1)
-        bias = None if old.bias is None else known.like(old.bias, rows[:, -1])
-        known.copy(new, known.like(old.weight, rows[:, : old.in_features]), bias)
+        bias = None if old.bias is None else carried.like(old.bias, rows[:, -1])
+        carried.copy(new, carried.like(old.weight, rows[:, : old.in_features]), bias)
     return grouped.train(attention.training)
 
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from mhsa_lib import checks, known
+from mhsa_lib import carried, checks, known
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import (
     Heads,
@@ -197,12 +197,12 @@ def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
             return None
         columns = pad(rows.detach().movedim(0, -1), (overlap, overlap))
         windows = columns.unfold(-1, width, d_head).flatten(-2).movedim(-1, 0)
-        return known.like(rows, windows * factor)
+        return carried.like(rows, windows * factor)
 
     for name, factor in (("W_Q", longer), ("W_K", 1.0), ("W_V", 1.0)):
         old, new = getattr(attention.project, name), getattr(plain.project, name)
-        known.copy(new, unfolded(old.weight, factor), unfolded(old.bias, factor))
-    known.copy(plain.W_O, attention.W_O.weight, attention.W_O.bias)
+        carried.copy(new, unfolded(old.weight, factor), unfolded(old.bias, factor))
+    carried.copy(plain.W_O, attention.W_O.weight, attention.W_O.bias)
     return plain.train(attention.training)
 
 
