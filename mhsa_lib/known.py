@@ -89,6 +89,7 @@ ITSELF = (
 )
 """The repair where a conversion of a foreign module refuses."""
 
+_SHORT = 4  # as many names as a message can hold
 _STOCK = {None, "eager", "sdpa", "flex_attention"} | {f"flash_attention_{n}" for n in (2, 3, 4)}
 _SHOWN = {"__init__", "__annotate__", "__annotate_func__", "extra_repr", "reset_parameters"}
 _PACKED = {"in_proj_weight", "in_proj_bias", "bias_k", "bias_v"}  # of nn.MultiheadAttention
@@ -234,16 +235,17 @@ def _is_any(
 ) -> None:
     if any(_is(type(module), kind) for kind in kinds):
         return
+    if nn.utils.parametrize.is_parametrized(module):
+        do = "call torch.nn.utils.parametrize.remove_parametrizations"
     if type(module).__name__ in map(_short, kinds):  # another class of the same name
         name = f"{name} of {type(module).__module__}"
-    known = f"only {_names(kinds)} has" if kinds else "nothing is known there"
+    verb = "has" if len(kinds) <= _SHORT else "have"
+    known = f"only {_names(kinds)} {verb}" if kinds else "nothing is known there"
     raise error(f"{name} {why}; {known}: {do}.")
 
 
 def _added(module: nn.Module) -> Iterator[tuple[str, str]]:
     """What was done to a module after its class was written: what, and the repair."""
-    if nn.utils.parametrize.is_parametrized(module):
-        yield "is parametrized", "call torch.nn.utils.parametrize.remove_parametrizations"
     for name, value in vars(module).items():
         if isinstance(value, Tensor) and name in _PARAMETERS:
             yield (
@@ -321,8 +323,8 @@ def _is_plain(name: str, value: Any) -> bool:
 
 def _names(kinds: tuple[Kind, ...]) -> str:
     names = [_short(kind) for kind in kinds]
-    if len(names) > 4:
-        names = [*names[:3], f"{len(names) - 3} more"]
+    if len(names) > _SHORT:
+        names = [*names[:2], f"{len(names) - 2} more"]
     return " or ".join(names)
 
 

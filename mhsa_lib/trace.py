@@ -13,6 +13,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from mhsa_lib import ledger, shapes
+from mhsa_lib.known import watching
 from mhsa_lib.ledger import Step
 from mhsa_lib.ops import Listener, Ops, align, storage
 from mhsa_lib.ops import trace_ops as trace_ops
@@ -120,11 +121,13 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     attention = the_attention(model)
     wires, listener = Wires(type(attention).__name__), Listener()
 
+    @watching
     def begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         given = signature(module.forward).bind(*args, **kwargs).arguments
         listener.forget()
         wires._begin({name: t for name, t in given.items() if isinstance(t, Tensor)})
 
+    @watching
     def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
         values = output if isinstance(output, tuple) else (output,)
         groups = _by_output(listener, values)
