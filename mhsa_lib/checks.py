@@ -4,7 +4,7 @@ Everything a caller can get wrong is checked here, once, so that the mathematics
 Mistakes in a type are ``TypeError``, mistakes in a value ``ValueError``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -130,23 +130,6 @@ def shaped(name: str, given: Any, **sizes: int) -> None:
         raise ValueError(
             f"{name} has shape {tuple(given.shape)}, but {axes}; pass a tensor {wanted}."
         )
-
-
-def stages(attention: Any, kinds: Mapping[str, tuple[type, ...]], why: str, do: str) -> None:
-    """Every named stage is exactly of one of its kinds, for what is known of no other.
-
-    >>> import types
-    >>> attention = types.SimpleNamespace(split=[])
-    >>> stages(attention, {"split": (dict,)}, "has no fused form", "replace it")
-    Traceback (most recent call last):
-    ...
-    ValueError: split=list has no fused form; only dict has: replace it.
-    """
-    for name, known in kinds.items():
-        kind = type(getattr(attention, name))
-        if kind not in known:
-            only = " or ".join(each.__name__ for each in known)
-            raise ValueError(f"{name}={kind.__name__} {why}; only {only} has: {do}.")
 
 
 def tokens(

@@ -15,16 +15,15 @@ Source: Dao et al., "FlashAttention", arXiv 2205.14135.
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.compiler import is_compiling
 
-from mhsa_lib import checks, kernels, masks, onednn, ragged
+from mhsa_lib import carried, checks, kernels, known, masks, onednn, ragged
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.plain import bare
 from mhsa_lib.preallocated import Decodes, KeyValueCache
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
-from mhsa_lib.stages import Attend, Concat, Project, Split
-from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention, GroupedSplit
+from mhsa_lib.variants.grouped import GroupedQueryAttention
 
 
 class FusedMultiHeadAttention(Decodes):
@@ -75,30 +74,40 @@ class FusedMultiHeadAttention(Decodes):
 
     @classmethod
     def from_attention(cls, attention: MultiHeadAttention) -> "FusedMultiHeadAttention":
-        """The same function, weights copied. The stages must be the standard ones."""
-        repair = "use the five stages, or replace that stage"
-        checks.stages(attention, _STANDARD, "has no fused form", repair)
+        """The same function, weights copied; what is frozen stays frozen.
+
+        The stages must be the standard ones, with nothing added to them (``known``). W_Q, W_K
+        and W_V become one W_QKV, so all of them learn, or none. Raises ``TypeError`` for
+        another attention and ``ValueError`` for what the fused one has no place for.
+        """
+        why, repair = "has no fused form", "use the five stages, or replace that stage"
+        known.plain(attention, why, repair)
+        known.one_width(attention, why, "use the five stages")
         project = attention.project
+        maps = {"W_Q": project.W_Q, "W_K": project.W_K, "W_V": project.W_V}
+        repair = "let all of them learn, freeze them all with requires_grad_(False), or give"
+        repair += " each a bias"
+        weight, bias = carried.packed(maps, "cannot be in one W_QKV", repair)
         fused = cls(
             attention.d_model,
             attention.n_heads,
             n_kv_heads=project.W_K.out_features // attention.d_head,
             d_head=attention.d_head,
-            bias=project.W_Q.bias is not None,
             dropout=attention.attend.dropout.p,
         ).to(project.W_Q.weight)
-        parts = [W.state_dict() for W in (project.W_Q, project.W_K, project.W_V)]
-        packed = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
-        fused.W_QKV.load_state_dict(packed)
-        fused.W_O.load_state_dict(attention.W_O.state_dict())
+        carried.copy(fused.W_QKV, weight, bias)
+        carried.copy(fused.W_O, attention.W_O.weight, attention.W_O.bias)
         fused.scale = attention.attend.scale
         return fused.train(attention.training)
 
     def to_attention(self) -> MultiHeadAttention:
-        """The five stages with the same weights."""
+        """The five stages with the same weights; what is frozen stays frozen.
+
+        Raises ``TypeError`` or ``ValueError`` where something was added to this module.
+        """
+        known.only(self, _BARE, "has no form in five stages", "use it as it is, fused")
         options: dict[str, Any] = {
             "d_head": self.d_head,
-            "bias": self.W_QKV.bias is not None,
             "dropout": self.dropout,
         }
         attention = (
@@ -107,10 +116,12 @@ class FusedMultiHeadAttention(Decodes):
             else GroupedQueryAttention(self.d_model, self.n_heads, self.n_kv_heads, **options)
         ).to(self.W_QKV.weight)
         project = attention.project
-        for i, W in enumerate((project.W_Q, project.W_K, project.W_V)):
-            packed = self.W_QKV.state_dict()
-            W.load_state_dict({n: value.split(self.widths)[i] for n, value in packed.items()})
-        attention.W_O.load_state_dict(self.W_O.state_dict())
+        weights = carried.cut(self.W_QKV.weight, self.widths)
+        biases = carried.cut(self.W_QKV.bias, self.widths)
+        maps = project.W_Q, project.W_K, project.W_V
+        for W, weight, bias in zip(maps, weights, biases, strict=True):
+            carried.copy(W, weight, bias)
+        carried.copy(attention.W_O, self.W_O.weight, self.W_O.bias)
         attention.attend.scale = self.scale
         return attention.train(self.training)
 
@@ -250,10 +261,8 @@ class FusedMultiHeadAttention(Decodes):
         return {"scale": self.scale, "dropout": self._dropout(), "spend_q": True}
 
 
-_STANDARD: dict[str, tuple[type[nn.Module], ...]] = {
-    "project": (Project,),
-    "split": (Split, GroupedSplit),
-    "attend": (Attend, GroupedAttend),
-    "concat": (Concat,),
-    "W_O": (nn.Linear,),
+_BARE: known.Kinds = {
+    "": (FusedMultiHeadAttention,),
+    "W_QKV": (onednn.Linear,),
+    "W_O": (onednn.Linear,),
 }

@@ -94,6 +94,7 @@ class Hooks:
             return act(called, *given) if called is module and self._acts() else None
 
         hook.act = act  # type: ignore[attr-defined]
+        hook.only_watches = getattr(act, "only_watches", False)  # type: ignore[attr-defined]
         hook.hooks = self  # type: ignore[attr-defined]
         # The first compilation of a process may be inside a block: then it breaks off here.
         hook._torchdynamo_disable = True  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from mhsa_lib import ledger, shapes
 from mhsa_lib.hooks import Hooks
+from mhsa_lib.known import watching
 from mhsa_lib.ledger import Step
 from mhsa_lib.ops import Listener, Ops, align, storage
 from mhsa_lib.ops import trace_ops as trace_ops
@@ -125,11 +126,13 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     stages = [stage for stage in stages_of(attention).values() if stage.wires]
     labels = {stage: stage.shapes() for stage in stages}
 
+    @watching
     def begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         given = signature(module.forward).bind(*args, **kwargs).arguments
         wires._begin({name: t for name, t in given.items() if isinstance(t, Tensor)})
         listener.start()
 
+    @watching
     def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
         values = output if isinstance(output, tuple) else (output,)
         groups = _by_output(listener, values)
