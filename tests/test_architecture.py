@@ -150,6 +150,9 @@ OPTIONAL = PICTURES | {"transformers", "huggingface_hub", "safetensors"}
 # Any file can be read in one sitting: 200 lines, and these that need more.
 LONGER = {
     "checks": 265,
+    "convert_source": 230,
+    "rope": 265,
+    "stretches": 205,
     "configurations": 215,
     "variants.latent": 230,
     "difference": 215,
