@@ -551,7 +551,7 @@ def test_what_was_added_is_refused_by_name(kind):
         convert.from_llama(module)
     module = source(kind)
     module.o_proj.register_forward_hook(lambda *args: None)
-    with pytest.raises(ValueError, match=r"o_proj has a hook, .*<lambda>, which has no conver"):
+    with pytest.raises(ValueError, match=r"o_proj has a hook, .*<lambda>, which has no"):
         convert.from_llama(module)
     module = source(kind)
     module.register_forward_hook(known.watching(lambda *args: None))

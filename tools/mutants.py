@@ -1869,7 +1869,7 @@ MUTANTS = [
         "from_llama: Gemma 3 caps its scores too",
         "convert_llama.py",
         'name == "Gemma2Attention" and source',
-        'name.startswith("Gemma") and getattr(source, "attn_logit_softcapping", None) and source',
+        'name in ("Gemma2Attention", "Gemma3Attention") and source',
         "convert_llama",
     ),
     Mutant(
