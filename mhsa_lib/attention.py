@@ -20,6 +20,7 @@ class MultiHeadAttention(Stage):
     d_model : width of a token, in columns
     n_heads : number of heads, each with its own distribution over the keys
     d_head : width of a head; d_model / n_heads when not given, free otherwise
+    d_context : width of a token of ``context``; d_model when not given
     bias : whether the four linear maps add a bias
     dropout : probability of dropping an attention weight in training
     project, split, attend, concat, W_O : a stage to use in place of the standard one
@@ -45,6 +46,7 @@ class MultiHeadAttention(Stage):
         n_heads: int,
         *,
         d_head: int | None = None,
+        d_context: int | None = None,
         bias: bool = False,
         dropout: float = 0.0,
         project: Any = None,
@@ -57,17 +59,28 @@ class MultiHeadAttention(Stage):
         d_head = checks.head_width(d_model, n_heads, d_head)
         d_heads = n_heads * d_head
         self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_head
-        self.project: Any = project or Project(d_model, d_heads, d_heads, bias=bias)
-        self.split: Any = split or Split(n_heads)
-        self.attend: Any = attend or Attend(scale=d_head**-0.5, dropout=dropout)
-        self.concat: Any = concat or Concat()
-        self.W_O: Any = W_O or nn.Linear(d_heads, d_model, bias=bias)
+        # `is None`, because a container of modules is false while it is empty.
+        if project is None:
+            project = Project(d_model, d_heads, d_heads, d_context=d_context, bias=bias)
+        checks.reads(project, d_context)
+        attend = Attend(scale=d_head**-0.5, dropout=dropout) if attend is None else attend
+        self.project: Any = project
+        self.split: Any = Split(n_heads) if split is None else split
+        self.attend: Any = attend
+        self.concat: Any = Concat() if concat is None else concat
+        self.W_O: Any = nn.Linear(d_heads, d_model, bias=bias) if W_O is None else W_O
+
+    @property
+    def d_context(self) -> int:
+        """Width of a token of ``context``: that which ``project`` reads."""
+        return getattr(self.project, "d_context", self.d_model)
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
-        """Attend from ``x`` (…, query, d_model) to ``context`` (…, key, d_model), or to itself.
+        """Attend from ``x`` (…, query, d_model) to ``context`` (…, key, d_context).
 
-        ``mask`` is a predicate of ``mhsa_lib.masks`` or a boolean tensor that broadcasts to
-        (batch, head, query, key), True = may look. Returns ``y`` (…, query, d_model).
+        Without a context, to ``x`` itself. ``mask`` is a predicate of ``mhsa_lib.masks`` or a
+        boolean tensor that broadcasts to (batch, head, query, key), True = may look. Returns
+        ``y`` (…, query, d_model).
         """
         context = x if context is None else context
         q, k, v = self.project(x, context)

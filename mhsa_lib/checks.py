@@ -149,10 +149,12 @@ def stages(attention: Any, kinds: Mapping[str, tuple[type, ...]], why: str, do: 
             raise ValueError(f"{name}={kind.__name__} {why}; only {only} has: {do}.")
 
 
-def tokens(name: str, x: Any, d_model: int, like: Tensor | None = None) -> None:
+def tokens(
+    name: str, x: Any, d_model: int, axis: str = "d_model", like: Tensor | None = None
+) -> None:
     """Rows of floating-point numbers, each ``d_model`` wide, of the kind of ``like``.
 
-    Under autocast the dtype is free.
+    ``axis`` is the name of that width. Under autocast the dtype is free.
 
     >>> tokens("x", torch.zeros(2, 5, 8), d_model=12)
     Traceback (most recent call last):
@@ -174,8 +176,8 @@ def tokens(name: str, x: Any, d_model: int, like: Tensor | None = None) -> None:
         raise ValueError(f"{name} has shape {shape}; it needs at least (seq, {d_model}).")
     if shape[-1] != d_model:
         raise ValueError(
-            f"{name} is {shape[-1]} wide, shape {shape}, but d_model={d_model}; "
-            f"the last axis must be d_model."
+            f"{name} is {shape[-1]} wide, shape {shape}, but {axis}={d_model}; "
+            f"the last axis must be {axis}."
         )
     if like is None or (x.dtype, x.device) == (like.dtype, like.device):
         return
@@ -183,6 +185,21 @@ def tokens(name: str, x: Any, d_model: int, like: Tensor | None = None) -> None:
         raise ValueError(
             f"{name} is {x.dtype} on {x.device}, but the weights are {like.dtype} on "
             f"{like.device}; move one of them with .to()."
+        )
+
+
+def reads(project: Any, d_context: int | None) -> None:
+    """A ``project`` that was passed reads contexts of the width that was asked for.
+
+    >>> reads(torch.nn.Identity(), d_context=8)
+    Traceback (most recent call last):
+    ...
+    ValueError: d_context=8, but project=Identity reads contexts of another width; make ...
+    """
+    if d_context is not None and getattr(project, "d_context", None) != d_context:
+        raise ValueError(
+            f"d_context={d_context}, but project={type(project).__name__} reads contexts of "
+            f"another width; make the project for it, as Project(…, d_context={d_context})."
         )
 
 
@@ -246,8 +263,9 @@ def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
     ValueError: mask (2, 7) does not fit scores (2, 4, 5, 7), ...
     """
     given, wanted = tuple(mask.shape), tuple(shape)
+    last = wanted[len(wanted) - len(given) :]  # both to one length: torch 2.5 compiles no other
     fits = len(given) <= len(wanted) and all(
-        size in (1, room) for size, room in zip(reversed(given), reversed(wanted), strict=False)
+        size in (1, room) for size, room in zip(given, last, strict=True)
     )
     if fits:
         return

@@ -18,9 +18,12 @@ def parameters(
     *,
     n_kv_heads: int | None = None,
     d_head: int | None = None,
+    d_context: int | None = None,
     bias: bool = False,
 ) -> dict[str, int]:
     """Learned numbers of W_Q, W_K, W_V and W_O.
+
+    W_K and W_V read tokens of ``d_context`` columns, d_model when not given.
 
     >>> sum(parameters(512, 8).values()), sum(parameters(512, 1).values())
     (1048576, 1048576)
@@ -28,10 +31,12 @@ def parameters(
     589824
     """
     d_heads, d_kv_heads = widths(d_model, n_heads, n_kv_heads, d_head)
+    d_context = d_model if d_context is None else d_context
+    checks.positive(d_context=d_context)
     return {
         "W_Q": d_model * d_heads + d_heads * bias,
-        "W_K": d_model * d_kv_heads + d_kv_heads * bias,
-        "W_V": d_model * d_kv_heads + d_kv_heads * bias,
+        "W_K": d_context * d_kv_heads + d_kv_heads * bias,
+        "W_V": d_context * d_kv_heads + d_kv_heads * bias,
         "W_O": d_heads * d_model + d_model * bias,
     }
 
@@ -44,6 +49,7 @@ def flops(
     n_key: int | None = None,
     n_kv_heads: int | None = None,
     d_head: int | None = None,
+    d_context: int | None = None,
     batch: int = 1,
 ) -> dict[str, int]:
     """FLOPs of each wire that needs a matrix product, nothing masked.
@@ -54,12 +60,14 @@ def flops(
     """
     d_heads, d_kv_heads = widths(d_model, n_heads, n_kv_heads, d_head)
     n_key = n_query if n_key is None else n_key
-    checks.positive(n_query=n_query, n_key=n_key, batch=batch)
+    d_context = d_model if d_context is None else d_context
+    checks.positive(n_query=n_query, n_key=n_key, batch=batch, d_context=d_context)
     project, attend = 2 * batch * d_model, 2 * batch * n_query * n_key * d_heads
+    offer = 2 * batch * d_context
     return {
         "q": project * d_heads * n_query,
-        "k": project * d_kv_heads * n_key,
-        "v": project * d_kv_heads * n_key,
+        "k": offer * d_kv_heads * n_key,
+        "v": offer * d_kv_heads * n_key,
         "scores": attend,
         "z": attend,
         "y": project * d_heads * n_query,

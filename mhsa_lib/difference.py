@@ -46,9 +46,9 @@ class Difference:
                     )
         sizes: Any = variant
         self.variant = variant
-        self.plain = plain or MultiHeadAttention(
-            sizes.d_model, sizes.n_heads, d_head=sizes.d_head
-        )
+        if plain is None:
+            plain = MultiHeadAttention(sizes.d_model, sizes.n_heads, d_head=sizes.d_head)
+        self.plain = plain
 
     @property
     def stages(self) -> dict[str, tuple[str, str]]:

@@ -13,33 +13,41 @@ fewer of them, as in decoding.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from mhsa_lib import checks
+from mhsa_lib import checks, rules
 from mhsa_lib.reach import UNKNOWN, Band, Reach, known
 from mhsa_lib.shapes import Mask
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Predicate:
     """A rule about positions, evaluated only when somebody asks.
 
     ``reach`` says what is known about it beforehand, which kernels use to pass over the rest.
+    Predicates that say the same are equal; a custom rule is equal to itself only. There is no
+    truth in one: ``and``, ``or`` and ``not`` raise ``TypeError``.
 
     >>> causal(torch.tensor(3), torch.tensor(5))
     tensor(False)
+    >>> sliding_window(3) == sliding_window(3)
+    True
     """
 
-    rule: Callable[[Tensor, Tensor], Tensor]
+    rule: rules.Lookable
     name: str
     reach: Reach = UNKNOWN
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        return self.allows(query, key)
+
+    def allows(self, query: Tensor, key: Tensor) -> Tensor:
+        """What calling the predicate gives; torch 2.5 compiles no object without a truth."""
         allowed = self.rule(query, key)
         if not isinstance(allowed, Tensor) or allowed.dtype is not torch.bool:
             kind = allowed.dtype if isinstance(allowed, Tensor) else type(allowed).__name__
@@ -60,24 +68,49 @@ class Predicate:
         """
         key = torch.arange(n_key, device=device)
         query = torch.arange(n_key - n_query, n_key, device=device)[:, None]
-        allowed = self(query, key)
+        allowed = self.allows(query, key)
         return allowed.expand(*allowed.shape[:-2], n_query, n_key)
 
-    def __and__(self, other: "Predicate") -> "Predicate":
-        name, reach = f"({self.name} & {other.name})", self.reach & other.reach
-        return Predicate(lambda q, k: self(q, k) & other(q, k), name, reach)
+    @property
+    def fixed(self) -> bool:
+        """Whether the answers stay what they are; of a custom rule nobody knows.
 
-    def __or__(self, other: "Predicate") -> "Predicate":
-        return Predicate(lambda q, k: self(q, k) | other(q, k), f"({self.name} | {other.name})")
+        >>> causal.fixed, (causal & custom(lambda query, key: key > 0)).fixed
+        (True, False)
+        """
+        return isinstance(self.rule, rules.Rule) and self.rule.fixed
+
+    def to(self, device: torch.device) -> "Predicate":
+        """The same predicate, with the lengths it reads on ``device``."""
+        if not isinstance(self.rule, rules.Rule):
+            return self
+        return replace(self, rule=self.rule.to(device))
+
+    def __and__(self, other: Any) -> "Predicate":
+        other = _predicate(self, "&", other)
+        name, reach = f"({self.name} & {other.name})", self.reach & other.reach
+        return Predicate(rules.Both(self, other), name, reach)
+
+    def __or__(self, other: Any) -> "Predicate":
+        other = _predicate(self, "|", other)
+        return Predicate(rules.Either(self, other), f"({self.name} | {other.name})")
+
+    __rand__, __ror__ = __and__, __or__
 
     def __invert__(self) -> "Predicate":
-        return Predicate(lambda q, k: ~self(q, k), f"~{self.name}")
+        return Predicate(rules.Not(self), f"~{self.name}")
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"{self.name} is a rule and neither true nor false; combine rules with `&`, `|` "
+            f"and `~`, not with and, or, not; to ask whether there is one, use `is None`."
+        )
 
     def __repr__(self) -> str:
         return self.name
 
 
-causal = Predicate(lambda query, key: query >= key, "causal", Reach(Band(ahead=0), exact=True))
+causal = Predicate(rules.Causal(), "causal", Reach(Band(ahead=0), exact=True))
 """No query looks ahead of its own position."""
 
 
@@ -92,7 +125,7 @@ def sliding_window(window: int) -> Predicate:
     """
     checks.positive(window=window)
     return Predicate(
-        lambda query, key: (query >= key) & (query - key < window),
+        rules.Window(window),
         f"sliding_window({window})",
         Reach(Band(ahead=0, behind=window - 1), exact=True),
     )
@@ -108,13 +141,14 @@ def prefix(n: int) -> Predicate:
     ■■■■
     """
     checks.positive(n=n)
-    return Predicate(lambda query, key: (key < n) | (query >= key), f"prefix({n})")
+    return Predicate(rules.Prefix(n), f"prefix({n})")
 
 
-def key_padding(lengths: Sequence[int] | Tensor) -> Predicate:
+def key_padding(lengths: Any) -> Predicate:
     """Keys beyond each sequence's length are forbidden; every query still looks.
 
-    This is what ``key_padding_mask`` of ``nn.MultiheadAttention`` does.
+    ``lengths`` is a list, an array or a tensor of whole numbers, and is copied. This is what
+    ``key_padding_mask`` of ``nn.MultiheadAttention`` does.
 
     >>> picture(key_padding([3, 1]), 3)
     ■■■  ■··
@@ -123,16 +157,17 @@ def key_padding(lengths: Sequence[int] | Tensor) -> Predicate:
     """
     ends = _lengths(lengths)
     return Predicate(
-        lambda query, key: _below(key, ends),
+        rules.padding(ends, of_queries=False),
         f"key_padding({ends.tolist()})",
         Reach(key_lengths=known(ends), exact=ends.ndim == 1),
     )
 
 
-def padding(lengths: Sequence[int] | Tensor) -> Predicate:
+def padding(lengths: Any) -> Predicate:
     """Padded keys and padded queries are forbidden: nothing is computed for padding.
 
-    For self-attention. The ``z`` of a padded query is 0, so its ``y`` is the bias of ``W_O``.
+    For self-attention; ``lengths`` as in ``key_padding``. The ``z`` of a padded query is 0, so
+    its ``y`` is the bias of ``W_O``.
 
     >>> picture(padding([3, 1]), 3)
     ■■■  ■··
@@ -141,14 +176,16 @@ def padding(lengths: Sequence[int] | Tensor) -> Predicate:
     """
     ends = _lengths(lengths)
     return Predicate(
-        lambda query, key: _below(key, ends) & _below(query, ends),
+        rules.padding(ends, of_queries=True),
         f"padding({ends.tolist()})",
         Reach(key_lengths=known(ends), query_lengths=known(ends), exact=ends.ndim == 1),
     )
 
 
-def custom(rule: Callable[[Tensor, Tensor], Tensor]) -> Predicate:
+def custom(rule: Any) -> Predicate:
     """Your own rule about index tensors ``query`` (query, 1) and ``key`` (key).
+
+    It is asked anew in every call, so it may read a tensor that changes between calls.
 
     >>> picture(custom(lambda query, key: (query - key) % 2 == 0), 4)
     ■·■·
@@ -156,11 +193,12 @@ def custom(rule: Callable[[Tensor, Tensor], Tensor]) -> Predicate:
     ■·■·
     ·■·■
     """
-    if not callable(rule):
+    if isinstance(rule, Predicate) or not callable(rule):
         raise TypeError(
             f"custom takes a function of (query, key), not a {type(rule).__name__}."
         )
-    return Predicate(rule, f"custom({getattr(rule, '__name__', 'rule').strip('<>')})")
+    name = getattr(rule, "__name__", "rule").strip("<>")
+    return Predicate(rules.Own(rule), f"custom({name})")
 
 
 class Picture(list[str]):
@@ -260,15 +298,34 @@ def to_torch(mask: Tensor) -> Tensor:
     return ~mask
 
 
-def _lengths(lengths: Sequence[int] | Tensor) -> Tensor:
-    ends = torch.as_tensor(lengths)
-    if ends.is_floating_point() or ends.dtype is torch.bool or ends.ndim == 0:
-        raise TypeError(f"lengths are whole numbers, one per sequence, not {lengths!r}.")
+_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+
+
+def _lengths(lengths: Any) -> Tensor:
+    words = f"lengths are whole numbers, one per sequence, not {lengths!r}; say [3, 4]."
+    try:
+        # On a CPU even under a default device that holds no numbers, such as meta.
+        ends = (
+            lengths if isinstance(lengths, Tensor) else torch.as_tensor(lengths, device="cpu")
+        )
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(words) from error
+    if ends.dtype not in _INTEGERS or ends.ndim == 0 or ends.is_meta:
+        raise TypeError(words)
     if (ends < 0).any():
         raise ValueError(f"lengths={ends.tolist()} holds a negative length; the least is 0.")
     return ends
 
 
-def _below(position: Tensor, ends: Tensor) -> Tensor:
-    ends = ends.to(position.device)[..., None, None, None]
-    return position < ends
+def _predicate(predicate: Predicate, sign: str, other: Any) -> Predicate:
+    if isinstance(other, Predicate):
+        return other
+    repair = "wrap a function of (query, key) in masks.custom"
+    if isinstance(other, Tensor):
+        repair = (
+            f"a tensor is made for one number of tokens and a rule for any: combine tensors, "
+            f"{predicate.name}.dense(n_query, n_key) {sign} tensor"
+        )
+    raise TypeError(
+        f"{predicate.name} {sign} a {type(other).__name__}: only predicates combine; {repair}."
+    )

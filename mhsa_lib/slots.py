@@ -47,13 +47,13 @@ class Slots:
                 checks.positive(**{name: size})
         self.batch, self.length, self.window = batch, length, window
         self.n_slots = min(size for size in (length, window) if size is not None)
-        self._rule = None if window is None else masks.sliding_window(window)
+        self._rule = masks.causal if window is None else masks.sliding_window(window)
         self.forget()
 
     @property
     def rule(self) -> masks.Predicate:
         """Whom a token may look at: all before it, or those in the window."""
-        return self._rule or masks.causal
+        return self._rule
 
     def forget(self) -> None:
         """Empty again: the next token stands at 0."""

@@ -79,9 +79,10 @@ class Project(Stage):
 
     Parameters
     ----------
-    d_model : width of a token in ``x`` and in ``context``, in columns
+    d_model : width of a token in ``x``, in columns
     d_heads : width of ``q``: all query heads side by side
     d_kv_heads : width of ``k`` and of ``v``: all key heads side by side
+    d_context : width of a token in ``context``; d_model when not given
     bias : whether the three maps add a bias
 
     Examples
@@ -95,17 +96,26 @@ class Project(Stage):
     wires = ("q", "k", "v")
 
     def __init__(
-        self, d_model: int, d_heads: int, d_kv_heads: int, *, bias: bool = False
+        self,
+        d_model: int,
+        d_heads: int,
+        d_kv_heads: int,
+        *,
+        d_context: int | None = None,
+        bias: bool = False,
     ) -> None:
         super().__init__()
+        d_context = d_model if d_context is None else d_context
         checks.positive(d_model=d_model, d_heads=d_heads, d_kv_heads=d_kv_heads)
+        checks.positive(d_context=d_context)
+        self.d_context = d_context
         self.W_Q = nn.Linear(d_model, d_heads, bias=bias)
-        self.W_K = nn.Linear(d_model, d_kv_heads, bias=bias)
-        self.W_V = nn.Linear(d_model, d_kv_heads, bias=bias)
+        self.W_K = nn.Linear(d_context, d_kv_heads, bias=bias)
+        self.W_V = nn.Linear(d_context, d_kv_heads, bias=bias)
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[QueryRows, KeyRows, ValueRows]:
         checks.tokens("x", x, self.W_Q.in_features, like=self.W_Q.weight)
-        checks.tokens("context", context, self.W_K.in_features, like=self.W_K.weight)
+        checks.tokens("context", context, self.d_context, "d_context", like=self.W_K.weight)
         checks.same_batch(x, context)
         return self.W_Q(x), self.W_K(context), self.W_V(context)
 

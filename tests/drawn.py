@@ -61,11 +61,13 @@ def cases(draw, cross: bool | None = None, max_batch_axes: int = 2) -> Case:
     n_heads, d_head = draw(st.integers(1, 3)), draw(size)
     free = draw(st.booleans())
     d_model = draw(st.integers(1, 9)) if free else n_heads * d_head
-    attention = mha(d_model, n_heads, d_head=d_head if free else None, bias=draw(st.booleans()))
+    crossed = draw(st.booleans()) if cross is None else cross
+    d_context = draw(st.integers(1, 9)) if crossed and draw(st.booleans()) else None
+    widths = {"d_head": d_head if free else None, "d_context": d_context}
+    attention = mha(d_model, n_heads, **widths, bias=draw(st.booleans()))
     batch = tuple(draw(st.lists(st.integers(1, 2), max_size=max_batch_axes)))
     n_query = draw(size)
-    crossed = draw(st.booleans()) if cross is None else cross
     n_key = draw(size) if crossed else n_query
     x = rand(*batch, n_query, d_model)
-    context = rand(*batch, n_key, d_model) if crossed else None
+    context = rand(*batch, n_key, attention.d_context) if crossed else None
     return Case(attention, x, context, batch, n_query, n_key)

@@ -1,20 +1,31 @@
 """Formulas against counts; the trace of the real module is compared in test_trace.py."""
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mhsa_lib import MultiHeadAttention, costs
+from mhsa_lib import GroupedQueryAttention, MultiHeadAttention, costs, trace
 
 SIZE = st.integers(1, 9)
 
 
-@given(SIZE, SIZE, SIZE, st.booleans())
-def test_parameters_are_those_of_the_module(d_model, n_heads, d_head, bias):
-    attention = MultiHeadAttention(d_model, n_heads, d_head=d_head, bias=bias)
+@given(SIZE, SIZE, SIZE, SIZE, st.booleans())
+def test_parameters_are_those_of_the_module(d_model, n_heads, d_head, d_context, bias):
+    sizes = {"d_head": d_head, "d_context": d_context, "bias": bias}
+    attention = MultiHeadAttention(d_model, n_heads, **sizes)
     maps = {**dict(attention.project.named_children()), "W_O": attention.W_O}
     counted = {name: sum(p.numel() for p in W.parameters()) for name, W in maps.items()}
-    assert costs.parameters(d_model, n_heads, d_head=d_head, bias=bias) == counted
+    assert costs.parameters(d_model, n_heads, **sizes) == counted
+
+
+def test_a_context_of_another_width_costs_what_a_trace_of_it_counts():
+    attention = GroupedQueryAttention(12, 6, 2, d_context=5)
+    with trace(attention) as wires:
+        attention(torch.zeros(2, 4, 12), torch.zeros(2, 7, 5))
+    counted = {wire: step.flops for wire, step in wires.steps.items() if step.flops}
+    sizes = {"n_key": 7, "n_kv_heads": 2, "d_context": 5, "batch": 2}
+    assert costs.flops(4, 12, 6, **sizes) == counted
 
 
 @pytest.mark.parametrize("n_heads", [1, 2, 8, 16])

@@ -208,3 +208,12 @@ def test_an_added_part_is_named_and_a_stage_among_them_shown():
     assert "echo     –                   Echo" in repr(difference)
     text = "".join(data for _, data in Page(difference._repr_html_()).text)
     assert "+return 2 * z" in text
+
+
+def test_a_plain_module_that_is_false_is_still_the_one_compared_with():
+    class Empty(MultiHeadAttention):
+        def __len__(self):
+            return 0
+
+    plain = Empty(12, 3)
+    assert Difference(GroupedQueryAttention(12, 4, 2), plain).plain is plain

@@ -10,6 +10,7 @@ from torch.testing import assert_close
 from mhsa_lib import (
     Attend,
     FusedMultiHeadAttention,
+    LatentAttention,
     MultiHeadAttention,
     Project,
     Split,
@@ -117,9 +118,28 @@ def test_a_wrong_width_of_x(attention):
 
 @both
 def test_a_wrong_width_of_context(attention):
-    words = r"context is 8 wide, shape \(2, 7, 8\), but d_model=12; the last axis must be"
+    words = r"context is 8 wide, shape \(2, 7, 8\), but d_\w+=12; the last axis must be"
     with pytest.raises(ValueError, match=words):
         attention(rand(2, 5, 12), rand(2, 7, 8))
+
+
+def test_a_context_of_another_width_has_to_be_given():
+    wide = MultiHeadAttention(12, 3, d_context=8).double()
+    words = r"context is 12 wide, shape \(2, 5, 12\), but d_context=8; the last axis must be"
+    with pytest.raises(ValueError, match=words):
+        wide(rand(2, 5, 12))
+
+
+def test_a_project_that_is_passed_in_reads_the_contexts_it_was_made_for():
+    words = r"d_context=8, but project=Project reads contexts of another width; make the"
+    with pytest.raises(ValueError, match=words):
+        MultiHeadAttention(12, 3, d_context=8, project=Project(12, 12, 12))
+    assert MultiHeadAttention(12, 3, project=Project(12, 12, 12, d_context=8)).d_context == 8
+
+
+def test_a_variant_whose_project_reads_one_width_refuses_another():
+    with pytest.raises(ValueError, match="d_context=8, but project=LatentProject reads"):
+        LatentAttention(12, 3, 4, 2, d_context=8)
 
 
 @both

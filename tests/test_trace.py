@@ -207,7 +207,7 @@ def test_bytes_and_flops_are_those_of_the_formulas(case):
         "n_key": case.n_key,
         "batch": math.prod(case.batch),
     }
-    flops = costs.flops(**sizes)
+    flops = costs.flops(**sizes, d_context=case.attention.d_context)
     new = costs.bytes_of(**sizes, itemsize=8)
     for name, step in wires.steps.items():
         assert step.flops == flops.get(name, 0), name

@@ -54,7 +54,10 @@ def run(options: argparse.Namespace) -> int:
     if options.threads is not None:
         torch.set_num_threads(options.threads)
     usual = suites.QUICK if options.quick else suites.FULL
-    effort = Effort(options.rounds or usual.rounds, options.seconds or usual.seconds)
+    effort = Effort(
+        usual.rounds if options.rounds is None else options.rounds,
+        usual.seconds if options.seconds is None else options.seconds,
+    )
     bar = partial(tqdm, desc="bench", dynamic_ncols=True)
     measure = cuda.measure if options.device == "cuda" else suites.measure
     todo = suites.chosen(options.suite, options.quick, options.only) if options.only else None

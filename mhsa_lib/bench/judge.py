@@ -43,7 +43,7 @@ def run(
     entrants, entries = judge(cell, dict(extra or {}))
     if UNIT not in entrants:
         raise RuntimeError(f"raw itself is wrong in {cell!r}: {entries[UNIT].reason}.")
-    clock = clock or Clock()
+    clock = Clock() if clock is None else clock
     times = clocks.race(
         entrants,
         rounds=effort.rounds,

@@ -187,7 +187,7 @@ class CollaborativeAttention(MultiHeadAttention):
         }
         super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))
         self.d_shared = d_shared
-        self.content: Any = content or ContentBias(d_model, n_heads)
+        self.content: Any = ContentBias(d_model, n_heads) if content is None else content
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
         """As in ``MultiHeadAttention``; the content goes straight to the scores."""

@@ -108,8 +108,8 @@ class ComposedAttention(MultiHeadAttention):
         **stages: Any,
     ) -> None:
         d_head = checks.head_width(d_model, n_heads, d_head)
-        pre = pre or five_branches(d_model, n_heads, rank, "pre")
-        post = post or five_branches(d_model, n_heads, rank, "post")
+        pre = five_branches(d_model, n_heads, rank, "pre") if pre is None else pre
+        post = five_branches(d_model, n_heads, rank, "post") if post is None else post
         for compose in (pre, post):
             compose.check(d_model=d_model, n_heads=n_heads)
         own = {"attend": ComposedAttend(d_head**-0.5, pre, post, dropout)}

@@ -59,6 +59,7 @@ class GroupedQueryAttention(MultiHeadAttention):
     n_heads : query heads
     n_kv_heads : heads of keys and values, a divisor of n_heads
     d_head : width of a head; d_model / n_heads when not given, free otherwise
+    d_context : width of a token of ``context``; d_model when not given
     bias : whether the four linear maps add a bias
     dropout : probability of dropping an attention weight in training
     stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O`` in place of the own ones
@@ -82,18 +83,21 @@ class GroupedQueryAttention(MultiHeadAttention):
         n_kv_heads: int,
         *,
         d_head: int | None = None,
+        d_context: int | None = None,
         bias: bool = False,
         dropout: float = 0.0,
         **stages: Any,
     ) -> None:
         d_head = checks.head_width(d_model, n_heads, d_head)
         checks.divides(n_heads=n_heads, n_kv_heads=n_kv_heads)
+        widths = d_model, n_heads * d_head, n_kv_heads * d_head
         own = {
-            "project": Project(d_model, n_heads * d_head, n_kv_heads * d_head, bias=bias),
+            "project": Project(*widths, d_context=d_context, bias=bias),
             "split": GroupedSplit(n_heads, n_kv_heads),
             "attend": GroupedAttend(scale=d_head**-0.5, dropout=dropout),
         }
-        super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))
+        given = {"d_head": d_head, "d_context": d_context, "bias": bias}
+        super().__init__(d_model, n_heads, **(given | own | stages))
         self.n_kv_heads = n_kv_heads
 
 

@@ -13,6 +13,7 @@ Source: Zhang, Luo, Wang, arXiv 2410.14874. As in the released code the scale is
 """
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -45,8 +46,10 @@ def overlap_heads(heads: Heads, overlap: int) -> WideHeads:
     """
     d_head = heads.shape[-1]
     _fits(overlap, d_head)
-    before = pad(heads[..., d_head - overlap :], (0, 0, 0, 0, 1, -1))
-    after = pad(heads[..., :overlap], (0, 0, 0, 0, -1, 1))
+    last, first = heads[..., d_head - overlap :], heads[..., :overlap]
+    nobody = torch.zeros_like(first[..., :1, :, :])
+    before = torch.cat([nobody, last[..., :-1, :, :]], dim=-3)
+    after = torch.cat([first[..., 1:, :, :], nobody], dim=-3)
     return torch.cat([before, heads, after], dim=-1)
 
 
@@ -157,22 +160,29 @@ def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
     """The same function as plain attention: wider heads, shared columns written out as copies.
 
     Queries are longer by √(new / old width of a head), for the scale counts all columns now.
+    Biases, where a map has one, the dropout and the mode, training or evaluation, stay.
 
     >>> mha, x = OverlappedAttention(12, 3, overlap=1), torch.randn(5, 12)
     >>> plain = unshared(mha)
     >>> plain.d_head, torch.allclose(plain(x), mha(x), atol=1e-6)
     (6, True)
     """
-    overlap, d_head, bias = attention.overlap, attention.d_head, attention.W_O.bias is not None
-    sizes, width = (attention.d_model, attention.n_heads), d_head + 2 * overlap
-    plain = MultiHeadAttention(*sizes, d_head=width, bias=bias).to(attention.W_O.weight)
-    longer, state = attention.attend.scale / plain.attend.scale, attention.state_dict()
-    for name in set(state) - {"W_O.weight", "W_O.bias"}:
-        columns = pad(state[name].movedim(0, -1), (overlap, overlap))
-        windows = columns.unfold(-1, width, d_head).flatten(-2).movedim(-1, 0)
-        state[name] = windows * (longer if "W_Q" in name else 1)
-    plain.load_state_dict(state)
-    return plain
+    overlap, d_head = attention.overlap, attention.d_head
+    width, dropout = d_head + 2 * overlap, attention.attend.dropout.p
+    plain = MultiHeadAttention(
+        attention.d_model, attention.n_heads, d_head=width, dropout=dropout
+    )
+    for name, W in attention.project.named_children():
+        longer = attention.attend.scale / plain.attend.scale if name == "W_Q" else 1
+        wide = nn.Linear(W.in_features, attention.n_heads * width, bias=W.bias is not None)
+        for new, old in zip(wide.parameters(), W.parameters(), strict=True):
+            columns = pad(old.detach().movedim(0, -1), (overlap, overlap))
+            windows = columns.unfold(-1, width, d_head).flatten(-2).movedim(-1, 0)
+            new.data = windows * longer
+            new.requires_grad_(old.requires_grad)
+        setattr(plain.project, name, wide)
+    plain.W_O = deepcopy(attention.W_O)
+    return plain.train(attention.training)
 
 
 def _fits(overlap: int, d_head: int | None = None) -> None:

@@ -362,3 +362,8 @@ def test_a_shared_width_beyond_all_heads_is_refused():
         to_collaborative(plain(), 13)
     with pytest.raises(ValueError, match="d_shared=0 is not a size"):
         to_collaborative(plain(), 0)
+
+
+def test_an_empty_container_stands_in_for_the_content_bias():
+    empty = nn.Sequential()
+    assert CollaborativeAttention(12, 3, 12, content=empty).content is empty

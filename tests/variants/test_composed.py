@@ -384,3 +384,13 @@ def test_a_cache_of_another_batch_is_refused_and_stays():
         with pytest.raises(ValueError, match=r"sequences of batch \(2,\), but x has \(3,\)"):
             layer(rand(3, 1, 12), mask=masks.causal)
         assert all(torch.equal(cache[wire], before[wire]) for wire in before)
+
+
+@pytest.mark.parametrize("place", ["pre", "post"])
+def test_an_empty_compose_stands_where_it_is_given(place):
+    class Nothing(Compose):
+        def __len__(self):
+            return len(self.branches)
+
+    attention = ComposedAttention(12, 3, **{place: Nothing()})
+    assert len(getattr(attention.attend, place)) == 0
