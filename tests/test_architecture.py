@@ -29,6 +29,7 @@ ORDER = [
     "stages",
     "attention",
     "carried",
+    "stretches",
     "rope",
     "routing",
     "places",
@@ -41,6 +42,7 @@ ORDER = [
     "variants.mixture",
     "variants.overlapped",
     "variants",
+    "llama_stages",
     "absorbed",
     "hooks",
     "ledger",
@@ -67,6 +69,7 @@ ORDER = [
     "configurations",
     "roofline",
     "hardware",
+    "convert_source",
     "convert_latent",
     "convert_llama",
     "convert_bert",
@@ -156,6 +159,9 @@ OPTIONAL = PICTURES | {"transformers", "huggingface_hub", "safetensors"}
 # Any file can be read in one sitting: 200 lines, and these that need more.
 LONGER = {
     "checks": 280,
+    "convert_source": 230,
+    "rope": 265,
+    "stretches": 205,
     "configurations": 215,
     "variants.latent": 230,
     "variants.overlapped": 235,
