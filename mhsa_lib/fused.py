@@ -40,6 +40,8 @@ class FusedMultiHeadAttention(Decodes):
     n_heads : number of query heads
     n_kv_heads : heads of keys and values, a divisor of n_heads; n_heads when not given
     d_head : width of a head; d_model / n_heads when not given
+    d_context : width of a token of ``context``; d_model when not given. Of another width it has
+        to be given in every call, and ``W_Q`` and ``W_KV`` take the place of ``W_QKV``
     bias : whether the projections add a bias
     dropout : probability of dropping an attention weight in training
 
@@ -58,6 +60,7 @@ class FusedMultiHeadAttention(Decodes):
         *,
         n_kv_heads: int | None = None,
         d_head: int | None = None,
+        d_context: int | None = None,
         bias: bool = False,
         dropout: float = 0.0,
     ) -> None:
@@ -70,7 +73,13 @@ class FusedMultiHeadAttention(Decodes):
         self.n_kv_heads, self.scale, self.dropout = n_kv_heads, d_head**-0.5, dropout
         self.heads = [n_heads, n_kv_heads, n_kv_heads]
         self.widths = [n * d_head for n in self.heads]
-        self.W_QKV = onednn.Linear(d_model, sum(self.widths), bias=bias)
+        self.d_context = d_model if d_context is None else d_context
+        checks.positive(d_context=self.d_context)
+        if self.d_context == d_model:
+            self.W_QKV = onednn.Linear(d_model, sum(self.widths), bias=bias)
+        else:
+            self.W_Q = onednn.Linear(d_model, self.widths[0], bias=bias)
+            self.W_KV = onednn.Linear(self.d_context, sum(self.widths[1:]), bias=bias)
         self.W_O = onednn.Linear(n_heads * d_head, d_model, bias=bias)
 
     @classmethod
@@ -84,12 +93,14 @@ class FusedMultiHeadAttention(Decodes):
             attention.n_heads,
             n_kv_heads=project.W_K.out_features // attention.d_head,
             d_head=attention.d_head,
+            d_context=attention.d_context,
             bias=project.W_Q.bias is not None,
             dropout=attention.attend.dropout.p,
         ).to(project.W_Q.weight)
         parts = [W.state_dict() for W in (project.W_Q, project.W_K, project.W_V)]
-        packed = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
-        fused.W_QKV.load_state_dict(packed)
+        for name, held in fused._held().items():
+            packed = {n: torch.cat([part[n] for part in parts[held]]) for n in parts[0]}
+            getattr(fused, name).load_state_dict(packed)
         fused.W_O.load_state_dict(attention.W_O.state_dict())
         fused.scale = attention.attend.scale
         return fused.train(attention.training)
@@ -98,18 +109,22 @@ class FusedMultiHeadAttention(Decodes):
         """The five stages with the same weights."""
         options: dict[str, Any] = {
             "d_head": self.d_head,
-            "bias": self.W_QKV.bias is not None,
+            "d_context": self.d_context,
+            "bias": self.W_O.bias is not None,
             "dropout": self.dropout,
         }
         attention = (
             MultiHeadAttention(self.d_model, self.n_heads, **options)
             if self.n_kv_heads == self.n_heads
             else GroupedQueryAttention(self.d_model, self.n_heads, self.n_kv_heads, **options)
-        ).to(self.W_QKV.weight)
+        ).to(self.W_O.weight)
         project = attention.project
-        for i, W in enumerate((project.W_Q, project.W_K, project.W_V)):
-            packed = self.W_QKV.state_dict()
-            W.load_state_dict({n: value.split(self.widths)[i] for n, value in packed.items()})
+        maps = project.W_Q, project.W_K, project.W_V
+        for name, held in self._held().items():
+            packed = getattr(self, name).state_dict()
+            parts = {n: value.split(self.widths[held]) for n, value in packed.items()}
+            for i, W in enumerate(maps[held]):
+                W.load_state_dict({n: part[i] for n, part in parts.items()})
         attention.W_O.load_state_dict(self.W_O.state_dict())
         attention.attend.scale = self.scale
         return attention.train(self.training)
@@ -123,14 +138,14 @@ class FusedMultiHeadAttention(Decodes):
         place through ``weight.data``, NumPy or another process: pack again. ``TypeError`` for a
         map that something is wrapped around.
         """
-        for name in ("W_QKV", "W_O"):
-            W = getattr(self, name)
+        maps = {name: getattr(self, name) for name in (*self._held(), "W_O")}
+        for name, W in maps.items():
             if not isinstance(W, onednn.Linear):
                 raise TypeError(
                     f"{name} is a {type(W).__name__}, which cannot be packed; merge what was "
                     f"wrapped around it first."
                 )
-        for W in (self.W_QKV, self.W_O):
+        for W in maps.values():
             W.pack()
         return self
 
@@ -145,8 +160,14 @@ class FusedMultiHeadAttention(Decodes):
         """An empty cache for ``length`` tokens of ``batch`` sequences: ``prefill``, ``step``.
 
         With a ``window`` it is a ring, for a text of any length. Under autocast, ``dtype`` is
-        that of autocast; otherwise that of the weights, as it is when not given.
+        that of autocast; otherwise that of the weights, as it is when not given. ``ValueError``
+        for a context of another width, whose keys do not grow.
         """
+        if self.d_context != self.d_model:
+            raise ValueError(
+                f"a cache grows with x, but d_context={self.d_context} is not "
+                f"d_model={self.d_model}; keys of a context do not change: use no cache."
+            )
         weight = getattr(self.W_O, "weight", None)
         like = next(self.parameters()) if weight is None else weight
         options: dict[str, Any] = {"dtype": dtype or like.dtype, "device": like.device}
@@ -217,8 +238,12 @@ class FusedMultiHeadAttention(Decodes):
         return rows.split(self.heads, dim=-2)
 
     def _projected_apart(self, x: Tensor, context: Tensor) -> tuple[Tensor, ...]:
-        checks.tokens("context", context, self.d_model, like=getattr(self.W_O, "weight", None))
+        like = getattr(self.W_O, "weight", None)
+        checks.tokens("context", context, self.d_context, "d_context", like=like)
         checks.same_batch(x, context)
+        if self.d_context != self.d_model:
+            maps = self.W_Q(x), *self.W_KV(context).chunk(2, dim=-1)
+            return tuple(t.unflatten(-1, (-1, self.d_head)) for t in maps)
         if not bare(self.W_QKV, onednn.Linear):
             return self._projected(x)[0], *self._projected(context)[1:]
         d_heads, *d_kv_heads = self.widths
@@ -235,13 +260,22 @@ class FusedMultiHeadAttention(Decodes):
 
     def _is_bare(self) -> bool:
         """Whether both maps may be read past: what hooks and wrappers add, only calls give."""
-        return all(bare(W, onednn.Linear) for W in (self.W_QKV, self.W_O))
+        one = self.d_context == self.d_model
+        return one and all(bare(W, onednn.Linear) for W in (self.W_QKV, self.W_O))
 
     def _apart(self, x: Tensor) -> bool:
-        """Whether q is better computed alone: then z can take its place in memory."""
+        """Whether q is computed alone: it has to be, or z can then take its place in memory."""
+        if self.d_context != self.d_model:
+            return True
         if is_compiling() or x.shape[-2] < 256 or torch.is_grad_enabled():
             return False
         return x.is_cpu and bare(self.W_QKV, onednn.Linear)
+
+    def _held(self) -> dict[str, slice]:
+        """Which of W_Q, W_K and W_V each map holds."""
+        if self.d_context == self.d_model:
+            return {"W_QKV": slice(0, 3)}
+        return {"W_Q": slice(0, 1), "W_KV": slice(1, 3)}
 
     def _dropout(self) -> float:
         return self.dropout if self.training else 0.0

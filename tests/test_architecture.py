@@ -154,7 +154,7 @@ LONGER = {
     "variants.latent": 230,
     "difference": 215,
     "masks": 330,
-    "fused": 285,
+    "fused": 300,
     "preallocated": 205,
     "onednn": 305,
     "tiles": 240,
