@@ -168,7 +168,7 @@ LONGER = {
     "known": 340,
     "difference": 215,
     "masks": 330,
-    "fused": 285,
+    "fused": 300,
     "preallocated": 205,
     "onednn": 305,
     "tiles": 240,

@@ -986,6 +986,13 @@ MUTANTS = [
         "ops",
     ),
     Mutant(
+        "fused keys of another width read the values' part",
+        "fused.py",
+        'return {"W_Q": slice(0, 1), "W_KV": slice(1, 3)}',
+        'return {"W_Q": slice(0, 1), "W_KV": slice(0, 3)}',
+        "fused",
+    ),
+    Mutant(
         "real tokens are looked for in the first sequence",
         "ragged.py",
         "starts = range(0, n_tokens * len(lengths), n_tokens)",
