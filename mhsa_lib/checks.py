@@ -198,8 +198,8 @@ def dense(name: str, tensor: Tensor) -> None:
     """
     if tensor.is_nested:
         raise TypeError(
-            f"{name} is a nested tensor; pass a dense one, {name}.to_padded_tensor(0.0), and the "
-            f"lengths as mask, masks.padding(lengths)."
+            f"{name} is a nested tensor; pass a dense one, {name}.to_padded_tensor(0.0), and "
+            f"the lengths as mask, masks.padding(lengths)."
         )
     if tensor.layout is not torch.strided:
         raise TypeError(
