@@ -1110,15 +1110,15 @@ MUTANTS = [
     Mutant(
         "SHA-256 not compared",
         "pretrained.py",
-        "if digest != SHA256:",
+        "if digest != official:",
         "if False:",
         "pretrained",
     ),
     Mutant(
-        "the weight file is not verified",
+        "only the weight file is verified",
         "pretrained.py",
-        '    verify(folder / "model.safetensors")\n',
-        "",
+        "    for file in FILES:\n",
+        '    for file in ["model.safetensors"]:\n',
         "pretrained",
     ),
     Mutant(
