@@ -11,6 +11,22 @@ import torch
 from torch import Tensor
 
 
+def text(name: str, given: str) -> None:
+    """Text of whole characters: no lone surrogate, half of one, which no file can hold.
+
+    >>> text("tokens", "a" + chr(0xD83D))
+    Traceback (most recent call last):
+    ...
+    ValueError: tokens holds half of a character, U+D83D at 1; pass the whole character, ...
+    """
+    for place, letter in enumerate(given):
+        if "\ud800" <= letter <= "\udfff":
+            raise ValueError(
+                f"{name} holds half of a character, U+{ord(letter):X} at {place}; pass the "
+                f'whole character, or text.encode("utf-8", "replace").decode("utf-8").'
+            )
+
+
 def positive(**sizes: int) -> None:
     """Sizes are whole numbers of at least one.
 

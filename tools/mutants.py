@@ -417,8 +417,8 @@ MUTANTS = [
     Mutant(
         "the loops do not obey the mask",
         "naive.py",
-        "math.exp(score) if may_look[i][j] else 0.0",
-        "math.exp(score)",
+        "            if may_look[i][j]\n",
+        "",
         "naive",
     ),
     Mutant(
@@ -456,6 +456,20 @@ MUTANTS = [
         "own = slice(head, None, W.weight.shape[0] // d_head)",
         "naive",
     ),
+    Mutant(
+        "the loops do not subtract the largest score",
+        "naive.py",
+        "math.exp(score - max(scores))",
+        "math.exp(score)",
+        "naive",
+    ),
+    Mutant(
+        "the loops pass over another scale",
+        "naive.py",
+        "if scale != attention.d_head**-0.5:",
+        "if False:",
+        "naive",
+    ),
     # --- numbers about weights ---------------------------------------------------------------
     Mutant(
         "entropy in bits",
@@ -481,8 +495,8 @@ MUTANTS = [
     Mutant(
         "agreement not normalised",
         "measure.py",
-        "divergence.mean(dim=-1) / math.log(2)",
-        "divergence.mean(dim=-1)",
+        "summed / n.clamp(min=1) / math.log(2)",
+        "summed / n.clamp(min=1)",
         "measure",
     ),
     Mutant(
@@ -1275,15 +1289,15 @@ MUTANTS = [
     Mutant(
         "SHA-256 not compared",
         "pretrained.py",
-        "if digest != SHA256:",
+        "if digest != official:",
         "if False:",
         "pretrained",
     ),
     Mutant(
-        "the weight file is not verified",
+        "only the weight file is verified",
         "pretrained.py",
-        '    verify(folder / "model.safetensors")\n',
-        "",
+        "    for file in FILES:\n",
+        '    for file in ["model.safetensors"]:\n',
         "pretrained",
     ),
     Mutant(
