@@ -41,12 +41,8 @@ ORDER = [
     "variants.mixture",
     "variants.overlapped",
     "variants",
-<<<<<<< HEAD
     "llama_stages",
-=======
-    "known",
     "naive",
->>>>>>> rules
     "absorbed",
     "hooks",
     "ledger",
@@ -162,7 +158,6 @@ OPTIONAL = PICTURES | {"transformers", "huggingface_hub", "safetensors"}
 
 # Any file can be read in one sitting: 200 lines, and these that need more.
 LONGER = {
-<<<<<<< HEAD
     "cache": 265,
     "places": 240,
     "stages": 225,
@@ -170,15 +165,11 @@ LONGER = {
     "convert_source": 230,
     "rope": 265,
     "stretches": 205,
-=======
-    "checks": 300,
->>>>>>> rules
     "configurations": 215,
     "variants.latent": 230,
     "variants.overlapped": 235,
     "known": 340,
     "difference": 215,
-<<<<<<< HEAD
     "masks": 335,
     "fused": 300,
     "preallocated": 230,
@@ -187,15 +178,6 @@ LONGER = {
     "kernels": 245,
     "trace": 285,
     "wall": 300,
-=======
-    "masks": 335,
-    "fused": 225,
-    "preallocated": 205,
-    "onednn": 205,
-    "trace": 240,
-    "wall": 300,
-    "variants.overlapped": 215,
->>>>>>> rules
     "plots.heat": 225,
 }
 
