@@ -10,15 +10,14 @@ training, scores over wide latents cost more than keys made once.
 Source: DeepSeek-AI, "DeepSeek-V2", section 2.1.2, arXiv 2405.04434.
 """
 
-from copy import deepcopy
 from typing import Any
 
 import torch
 from einops import rearrange
 from torch import nn
 
-from mhsa_lib import checks
 from mhsa_lib import functional as F
+from mhsa_lib import known
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import (
     AbsorbedKeys,
@@ -31,8 +30,8 @@ from mhsa_lib.shapes import (
     Latents,
     RotaryKeys,
 )
-from mhsa_lib.stages import Attend, Concat, Stage, Wire
-from mhsa_lib.variants.latent import LatentAttend, LatentAttention, LatentSplit
+from mhsa_lib.stages import Attend, Stage, Wire
+from mhsa_lib.variants.latent import LatentSplit
 
 
 class AbsorbedSplit(LatentSplit):
@@ -98,7 +97,7 @@ class AbsorbedLatentAttention(MultiHeadAttention):
     Raises
     ------
     TypeError : for anything but a ``LatentAttention``
-    ValueError : for one with a stage that is not its own
+    ValueError : for one with a stage that is not its own, or with something added to it
 
     Examples
     --------
@@ -109,8 +108,8 @@ class AbsorbedLatentAttention(MultiHeadAttention):
     """
 
     def __init__(self, attention: Any) -> None:
-        _check(attention)
-        own = deepcopy(attention, {id(shared): shared for shared in attention.parameters()})
+        known.only(attention, _KNOWN, "has no absorbed form", "keep the five stages for it")
+        own = known.copied(attention, {id(shared): shared for shared in attention.parameters()})
         super().__init__(
             own.d_model,
             own.n_heads,
@@ -124,17 +123,4 @@ class AbsorbedLatentAttention(MultiHeadAttention):
         self.train(attention.training)
 
 
-def _check(attention: Any) -> None:
-    if not isinstance(attention, LatentAttention):
-        raise TypeError(
-            f"AbsorbedLatentAttention takes a LatentAttention, not a "
-            f"{type(attention).__name__}; other attention has no latent to absorb into."
-        )
-    checks.stages(attention, _STANDARD, "has no absorbed form", "keep that stage")
-
-
-_STANDARD: dict[str, tuple[type, ...]] = {
-    "split": (LatentSplit,),
-    "attend": (LatentAttend,),
-    "concat": (Concat,),
-}
+_KNOWN: known.Kinds = known.LATENT | {"project": (), "W_O": ()}

@@ -4,7 +4,7 @@ Everything a caller can get wrong is checked here, once, so that the mathematics
 Mistakes in a type are ``TypeError``, mistakes in a value ``ValueError``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -132,23 +132,6 @@ def shaped(name: str, given: Any, **sizes: int) -> None:
         )
 
 
-def stages(attention: Any, kinds: Mapping[str, tuple[type, ...]], why: str, do: str) -> None:
-    """Every named stage is exactly of one of its kinds, for what is known of no other.
-
-    >>> import types
-    >>> attention = types.SimpleNamespace(split=[])
-    >>> stages(attention, {"split": (dict,)}, "has no fused form", "replace it")
-    Traceback (most recent call last):
-    ...
-    ValueError: split=list has no fused form; only dict has: replace it.
-    """
-    for name, known in kinds.items():
-        kind = type(getattr(attention, name))
-        if kind not in known:
-            only = " or ".join(each.__name__ for each in known)
-            raise ValueError(f"{name}={kind.__name__} {why}; only {only} has: {do}.")
-
-
 def tokens(
     name: str, x: Any, d_model: int, axis: str = "d_model", like: Tensor | None = None
 ) -> None:
@@ -161,11 +144,13 @@ def tokens(
     ...
     ValueError: x is 8 wide, shape (2, 5, 8), but d_model=12; the last axis must be d_model.
     """
-    right = isinstance(x, Tensor) and x.ndim >= 2 and x.shape[-1] == d_model
+    strided = isinstance(x, Tensor) and x.layout is torch.strided and not x.is_nested
+    right = strided and x.ndim >= 2 and x.shape[-1] == d_model
     if right and like is not None and x.dtype is like.dtype and x.device == like.device:
         return
     if not isinstance(x, Tensor):
         raise TypeError(f"{name} is a {type(x).__name__}; pass a tensor (…, seq, {d_model}).")
+    dense(name, x)
     if not x.is_floating_point():
         raise TypeError(
             f"{name} has dtype {x.dtype}; attention needs floating point: "
@@ -200,6 +185,25 @@ def reads(project: Any, d_context: int | None) -> None:
         raise ValueError(
             f"d_context={d_context}, but project={type(project).__name__} reads contexts of "
             f"another width; make the project for it, as Project(…, d_context={d_context})."
+        )
+
+
+def dense(name: str, tensor: Tensor) -> None:
+    """A tensor in which every number has its place, neither nested nor sparse.
+
+    >>> dense("x", torch.zeros(2, 3).to_sparse())
+    Traceback (most recent call last):
+    ...
+    TypeError: x has the layout torch.sparse_coo; pass a dense tensor: x.to_dense().
+    """
+    if tensor.is_nested:
+        raise TypeError(
+            f"{name} is a nested tensor; pass a dense one, {name}.to_padded_tensor(0.0), and the "
+            f"lengths as mask, masks.padding(lengths)."
+        )
+    if tensor.layout is not torch.strided:
+        raise TypeError(
+            f"{name} has the layout {tensor.layout}; pass a dense tensor: {name}.to_dense()."
         )
 
 
@@ -246,6 +250,7 @@ def boolean(mask: Any) -> None:
             f"mask is a {type(mask).__name__}; "
             f"pass a bool tensor or a predicate of mhsa_lib.masks."
         )
+    dense("mask", mask)
     if mask.dtype is not torch.bool:
         raise TypeError(
             f'mask has dtype {mask.dtype}, not bool; True means "may look". '

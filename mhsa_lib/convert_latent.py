@@ -9,13 +9,11 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from mhsa_lib import checks, convert_source, known
-from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib import carried, convert_source, known
 from mhsa_lib.convert_source import MODELS
 from mhsa_lib.rope import HALVES, INTERLEAVED
-from mhsa_lib.stages import Attend, Concat, Project, Split
 from mhsa_lib.variants.latent import LatentAttention
 
 _MAPS = "q_proj", "q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"
@@ -110,8 +108,11 @@ def mha_to_latent(attention: Any, d_latent: int) -> tuple[LatentAttention, float
     in the Frobenius norm, 0 from the rank of [W_K W_V] on.
 
     A bias of K does nothing and is left out. A bias of V moves into that of W_O as b_V · W_O,
-    which is the same for every query that sees a key and without dropout.
+    which is the same for every query that sees a key and without dropout. What is made of W_K
+    and W_V learns if one of them does. Raises ``TypeError`` for another attention and
+    ``ValueError`` for one with a stage that is not its own, or with something added to it.
 
+    >>> from mhsa_lib import MultiHeadAttention
     >>> mha, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
     >>> whole, lost = mha_to_latent(mha, d_latent=12)
     >>> torch.allclose(whole(x), mha(x), atol=1e-5), lost < 1e-6
@@ -119,7 +120,9 @@ def mha_to_latent(attention: Any, d_latent: int) -> tuple[LatentAttention, float
     >>> 0 < mha_to_latent(mha, d_latent=8)[1] < 1
     True
     """
-    _standard(attention)
+    why, repair = "has no conversion to a latent", "pass an attention with the standard stages"
+    known.plain(attention, why, repair, known.UNSHARED)
+    known.one_width(attention, why, repair)
     project, W_O = attention.project, attention.W_O
     W_Q, W_K, W_V = project.W_Q, project.W_K, project.W_V
     latent = LatentAttention(
@@ -143,29 +146,20 @@ def mha_to_latent(attention: Any, d_latent: int) -> tuple[LatentAttention, float
         W_UK, W_UV = (up * size)[:, :n].to(W_O.weight).chunk(2)
         latent.split.W_UK.weight[:, :n] = W_UK
         latent.split.W_UV.weight[:, :n] = W_UV
-        latent.project.W_Q.weight.copy_(W_Q.weight)
-        latent.W_O.weight.copy_(W_O.weight)
-        if W_Q.bias is not None:
-            latent.project.W_Q.bias.copy_(W_Q.bias)
-        if W_O.bias is not None:
-            latent.W_O.bias.add_(W_O.bias)
-        if W_V.bias is not None:
-            latent.W_O.bias.add_(W_O.weight @ W_V.bias)
+    for W in (latent.project.W_DKV, latent.split.W_UK, latent.split.W_UV):
+        W.requires_grad_(W_K.weight.requires_grad or W_V.weight.requires_grad)
+    carried.copy(latent.project.W_Q, W_Q.weight, W_Q.bias)
+    carried.copy(latent.W_O, W_O.weight, _moved(W_V, W_O))
     lost = size[n:].norm() / size.norm()
     return latent.train(attention.training), lost.item()
 
 
-def _standard(attention: Any) -> None:
-    """Only the stages of plain attention have keys and values that are linear in a token."""
-    if not isinstance(attention, MultiHeadAttention):
-        raise TypeError(
-            f"mha_to_latent takes a MultiHeadAttention, not a {type(attention).__name__}; "
-            f"mhsa_lib.convert makes one from other libraries' attention."
-        )
-    kinds = {"project": Project, "split": Split, "attend": Attend, "concat": Concat}
-    checks.stages(
-        attention,
-        {name: (kind,) for name, kind in kinds.items()},
-        "has no conversion to a latent",
-        "pass an attention with the standard stages",
-    )
+def _moved(W_V: nn.Linear, W_O: nn.Linear) -> Tensor | None:
+    """The bias of W_O with that of W_V in it; it learns if one of them does."""
+    if W_V.bias is None:
+        return W_O.bias
+    moved = W_O.weight.detach() @ W_V.bias.detach()
+    if W_O.bias is None:
+        return carried.like(W_V.bias, moved)
+    learns = W_V.bias.requires_grad or W_O.bias.requires_grad
+    return (moved + W_O.bias.detach()).requires_grad_(learns)

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from mhsa_lib import convert_source, known
+from mhsa_lib import carried, convert_source, known
 from mhsa_lib.convert_source import MODELS
 from mhsa_lib.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.rope import HALVES, RotarySplit
@@ -119,8 +119,7 @@ def _projections(source: Any) -> tuple[Sequence[Tensor], Sequence[Tensor | None]
         return [W.weight for W in maps], [W.bias for W in maps]
     packed, d_kv_heads = source.qkv_proj, source.num_key_value_heads * source.head_dim
     widths = [packed.out_features - 2 * d_kv_heads, d_kv_heads, d_kv_heads]
-    biases = [None] * 3 if packed.bias is None else convert_source.cut(packed.bias, widths)
-    return convert_source.cut(packed.weight, widths), biases
+    return carried.cut(packed.weight, widths), carried.cut(packed.bias, widths)
 
 
 def _norm(given: Any) -> Any:

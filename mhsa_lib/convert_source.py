@@ -6,7 +6,7 @@ where kinds of layers differ, those of one kind. What they work out, we work out
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -64,19 +64,6 @@ def fill(to: Tensor, given: Tensor) -> None:
     with torch.no_grad():
         to.copy_(given)
     to.requires_grad_(given.requires_grad)
-
-
-def cut(parameter: Tensor, widths: Sequence[int]) -> list[Tensor]:
-    """The rows of a packed parameter, map by map; each learns if the whole does.
-
-    Also where no gradients are recorded, in which a part of a parameter forgets that it learns.
-
-    >>> with torch.no_grad():
-    ...     [rows.requires_grad for rows in cut(torch.nn.Linear(2, 6).weight, [2, 4])]
-    [True, True]
-    """
-    parts = parameter.detach().split(list(widths))
-    return [part.requires_grad_(parameter.requires_grad) for part in parts]
 
 
 def rotary(

@@ -8,7 +8,6 @@ never needed, only its factors; this makes the steps cheap.
 Source: Cordonnier, Loukas and Jaggi, section 4, arXiv 2006.16362; Harshman (1970).
 """
 
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +15,7 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
-from mhsa_lib import checks
-from mhsa_lib.stages import Attend, Project, Split
+from mhsa_lib import checks, known
 from mhsa_lib.variants.collaborative import CollaborativeAttention
 
 
@@ -46,16 +44,15 @@ class Shared:
 def comparisons(attention: Any) -> tuple[Tensor, Tensor]:
     """W_Q and W_K of every head (head, d_model, d_head), with P_i = W_Q^i W_K^iᵀ; in float64.
 
-    Raises ``TypeError`` for an attention that does not compare as plain attention does.
+    Raises ``TypeError`` for an attention that does not compare as plain attention does, and
+    ``ValueError`` for a stage that does not.
     """
-    for stage, plain in {"project": Project, "split": Split, "attend": Attend}.items():
-        kind = type(getattr(attention, stage, None))
-        if kind is not plain:
-            raise TypeError(
-                f"{stage} of {type(attention).__name__} is {kind.__name__}, not "
-                f"{plain.__name__}; only a MultiHeadAttention of the standard stages is "
-                f"decomposed (of a fused one take to_attention())."
-            )
+    why, repair = (
+        "is not decomposed",
+        "pass the standard stages (of a fused one take to_attention())",
+    )
+    known.plain(attention, why, repair, _KNOWN)
+    known.one_width(attention, why, repair)
     per_head = {"pattern": "(head d_head) d_model -> head d_model d_head"}
     project, n_heads = attention.project, attention.n_heads
     W_Q, W_K = (
@@ -130,7 +127,8 @@ def to_collaborative(
     Biases: W_Q's becomes the content scores, c_i = W_K^i b_Q^i; W_K's is dropped, which changes
     no weight; values and W_O are copied. The scale stays the old one, 1/√d_head, so that a
     smaller ``d_shared`` does not sharpen the weights (the released code divides by
-    √(d_shared / n_heads) instead). ``options`` go to ``decompose``.
+    √(d_shared / n_heads) instead). What is made of W_Q and W_K learns if one of them does.
+    ``options`` go to ``decompose``. Raises as ``comparisons`` does.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> mha, x = MultiHeadAttention(12, 3, bias=True).double(), torch.randn(5, 12).double()
@@ -138,6 +136,7 @@ def to_collaborative(
     True
     """
     W_Q, W_K = comparisons(attention)
+    project = attention.project
     width = attention.n_heads * min(attention.d_head, attention.d_model)
     found = decompose(W_Q, W_K, width if d_shared is None else d_shared, **options)
     shared = CollaborativeAttention(
@@ -148,18 +147,25 @@ def to_collaborative(
         mixing=found.mixing,
         scale=attention.attend.scale,
         dropout=attention.attend.dropout.p,
-        concat=deepcopy(attention.concat),
-        W_O=deepcopy(attention.W_O),
-    ).to(attention.project.W_Q.weight)
-    shared.project.W_V = deepcopy(attention.project.W_V)
-    old = attention.project.W_Q.bias
+        concat=known.copied(attention.concat),
+        W_O=known.copied(attention.W_O),
+    ).to(project.W_Q.weight)
+    shared.project.W_V = known.copied(project.W_V)
+    old = project.W_Q.bias
     asked = W_Q.new_zeros(W_Q[:, 0].shape) if old is None else old.detach().to(W_Q)
     content = torch.einsum("hmd,hd->hm", W_K, asked.view(W_K[:, 0].shape))
     with torch.no_grad():
         shared.project.W_Q.weight.copy_(found.W_Q.mT)
         shared.project.W_K.weight.copy_(found.W_K.mT)
         shared.content.W_C.weight.copy_(content)
+    learns = any(W.weight.requires_grad for W in (project.W_Q, project.W_K))
+    for module in (shared.project.W_Q, shared.project.W_K, shared.split, shared.content):
+        module.requires_grad_(learns)
     return shared.train(attention.training)
+
+
+_KNOWN: known.Kinds = known.UNSHARED | {"project.W_V": (), "concat": (), "W_O": ()}
+"""Values and what follows them are kept as they are."""
 
 
 def _solved(products: Tensor, one: Tensor, other: Tensor) -> Tensor:

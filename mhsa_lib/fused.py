@@ -3,24 +3,35 @@
 ``F.scaled_dot_product_attention`` never writes the (query × key) weights to memory, so there is
 nothing to trace inside it; ``to_attention`` gives the five stages with the same weights.
 
+It is the same function however it is used: recorded for any length, by ``torch.compile``,
+``torch.export`` or ``torch.jit.trace``; under ``torch.func`` and forward-mode differentiation,
+where weights are written; with hooks on its maps, or wrappers around them. PyTorch's kernel has
+no second derivatives and refuses them: ask in a block
+``torch.nn.attention.sdpa_kernel(SDPBackend.MATH)``.
+
 Source: Dao et al., "FlashAttention", arXiv 2205.14135.
 """
 
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.compiler import is_compiling
 
-from mhsa_lib import checks, kernels, masks, onednn, ragged
+from mhsa_lib import carried, checks, kernels, known, masks, onednn, ragged
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.plain import bare
 from mhsa_lib.preallocated import Decodes, KeyValueCache
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
-from mhsa_lib.stages import Attend, Concat, Project, Split
-from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention, GroupedSplit
+from mhsa_lib.variants.grouped import GroupedQueryAttention
 
 
 class FusedMultiHeadAttention(Decodes):
     """Multi-head attention with packed projections and a fused kernel.
+
+    On a CPU in float32 a stopwatch decides, once in a process, who multiplies: PyTorch or
+    oneDNN, which round differently. For the same bits in every run fix it, by the environment,
+    ``MHSA_LINEAR=torch`` or ``onednn``, or with ``onednn.linear_by("torch")`` around the calls.
 
     Parameters
     ----------
@@ -63,30 +74,40 @@ class FusedMultiHeadAttention(Decodes):
 
     @classmethod
     def from_attention(cls, attention: MultiHeadAttention) -> "FusedMultiHeadAttention":
-        """The same function, weights copied. The stages must be the standard ones."""
-        repair = "use the five stages, or replace that stage"
-        checks.stages(attention, _STANDARD, "has no fused form", repair)
+        """The same function, weights copied; what is frozen stays frozen.
+
+        The stages must be the standard ones, with nothing added to them (``known``). W_Q, W_K
+        and W_V become one W_QKV, so all of them learn, or none. Raises ``TypeError`` for
+        another attention and ``ValueError`` for what the fused one has no place for.
+        """
+        why, repair = "has no fused form", "use the five stages, or replace that stage"
+        known.plain(attention, why, repair)
+        known.one_width(attention, why, "use the five stages")
         project = attention.project
+        maps = {"W_Q": project.W_Q, "W_K": project.W_K, "W_V": project.W_V}
+        repair = "let all of them learn, freeze them all with requires_grad_(False), or give"
+        repair += " each a bias"
+        weight, bias = carried.packed(maps, "cannot be in one W_QKV", repair)
         fused = cls(
             attention.d_model,
             attention.n_heads,
             n_kv_heads=project.W_K.out_features // attention.d_head,
             d_head=attention.d_head,
-            bias=project.W_Q.bias is not None,
             dropout=attention.attend.dropout.p,
         ).to(project.W_Q.weight)
-        parts = [W.state_dict() for W in (project.W_Q, project.W_K, project.W_V)]
-        packed = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
-        fused.W_QKV.load_state_dict(packed)
-        fused.W_O.load_state_dict(attention.W_O.state_dict())
+        carried.copy(fused.W_QKV, weight, bias)
+        carried.copy(fused.W_O, attention.W_O.weight, attention.W_O.bias)
         fused.scale = attention.attend.scale
         return fused.train(attention.training)
 
     def to_attention(self) -> MultiHeadAttention:
-        """The five stages with the same weights."""
+        """The five stages with the same weights; what is frozen stays frozen.
+
+        Raises ``TypeError`` or ``ValueError`` where something was added to this module.
+        """
+        known.only(self, _BARE, "has no form in five stages", "use it as it is, fused")
         options: dict[str, Any] = {
             "d_head": self.d_head,
-            "bias": self.W_QKV.bias is not None,
             "dropout": self.dropout,
         }
         attention = (
@@ -95,19 +116,31 @@ class FusedMultiHeadAttention(Decodes):
             else GroupedQueryAttention(self.d_model, self.n_heads, self.n_kv_heads, **options)
         ).to(self.W_QKV.weight)
         project = attention.project
-        for i, W in enumerate((project.W_Q, project.W_K, project.W_V)):
-            packed = self.W_QKV.state_dict()
-            W.load_state_dict({n: value.split(self.widths)[i] for n, value in packed.items()})
-        attention.W_O.load_state_dict(self.W_O.state_dict())
+        weights = carried.cut(self.W_QKV.weight, self.widths)
+        biases = carried.cut(self.W_QKV.bias, self.widths)
+        maps = project.W_Q, project.W_K, project.W_V
+        for W, weight, bias in zip(maps, weights, biases, strict=True):
+            carried.copy(W, weight, bias)
+        carried.copy(attention.W_O, self.W_O.weight, self.W_O.bias)
         attention.attend.scale = self.scale
         return attention.train(self.training)
 
     def pack(self) -> "FusedMultiHeadAttention":
         """Lay the weights out for calls of a few tokens, which without gradients get faster.
 
-        Each copy takes as much memory as its weight. It is made again after an optimizer step
-        or ``load_state_dict``; a change through ``weight.data`` goes unnoticed: pack again.
+        Each copy takes as much memory as its weight. It is made again after an optimizer step,
+        ``load_state_dict``, ``to``, and for other parameters; weights that are computed or of
+        inference mode are never packed. What PyTorch does not count goes unnoticed, a change in
+        place through ``weight.data``, NumPy or another process: pack again. ``TypeError`` for a
+        map that something is wrapped around.
         """
+        for name in ("W_QKV", "W_O"):
+            W = getattr(self, name)
+            if not isinstance(W, onednn.Linear):
+                raise TypeError(
+                    f"{name} is a {type(W).__name__}, which cannot be packed; merge what was "
+                    f"wrapped around it first."
+                )
         for W in (self.W_QKV, self.W_O):
             W.pack()
         return self
@@ -125,7 +158,8 @@ class FusedMultiHeadAttention(Decodes):
         With a ``window`` it is a ring, for a text of any length. Under autocast, ``dtype`` is
         that of autocast; otherwise that of the weights, as it is when not given.
         """
-        like = self.W_O.weight
+        weight = getattr(self.W_O, "weight", None)
+        like = next(self.parameters()) if weight is None else weight
         options: dict[str, Any] = {"dtype": dtype or like.dtype, "device": like.device}
         sizes = batch, self.n_kv_heads, length, self.d_head
         return KeyValueCache(*sizes, window=window, **options)
@@ -153,8 +187,9 @@ class FusedMultiHeadAttention(Decodes):
             return self._continued(x, mask, cache)
 
     def _pass(self, x: Tensor, context: Tensor | None, mask: Any) -> Tokens:
-        lengths = ragged.lengths_of(mask, x) if context is None or context is x else None
-        if lengths is not None:
+        alone = context is None or context is x
+        lengths = ragged.lengths_of(mask, x, self._dropout()) if alone else None
+        if lengths is not None and self._is_bare():
             return self._pass_without_padding(x, mask, lengths)
         z = self._attend(*self._heads(x, context), mask)
         return self.W_O(z.transpose(-2, -3).flatten(-2))
@@ -163,7 +198,7 @@ class FusedMultiHeadAttention(Decodes):
         self, x: Tensor, mask: masks.Predicate, lengths: tuple[int, ...]
     ) -> Tokens:
         """The real tokens of all sequences as one long sequence: no product meets padding."""
-        checks.tokens("x", x, self.d_model, like=self.W_O.weight)
+        checks.tokens("x", x, self.d_model, like=getattr(self.W_O, "weight", None))
         real = ragged.places(lengths, x.shape[-2], x.device)
         heads = self._heads(x.flatten(end_dim=-2)[real], None)
         z = ragged.attend(*heads, lengths, mask.reach.band, **self._options())
@@ -181,17 +216,22 @@ class FusedMultiHeadAttention(Decodes):
         return self.W_O(z.transpose(-2, -3).flatten(-2))
 
     def _heads(self, x: Tensor, context: Tensor | None) -> tuple[Queries, Keys, Values]:
-        checks.tokens("x", x, self.d_model, like=self.W_O.weight)
+        checks.tokens("x", x, self.d_model, like=getattr(self.W_O, "weight", None))
         if (context is None or context is x) and not self._apart(x):
-            rows = self.W_QKV(x).unflatten(-1, (-1, self.d_head))
-            q, k, v = rows.split(self.heads, dim=-2)
+            q, k, v = self._projected(x)
         else:
             q, k, v = self._projected_apart(x, x if context is None else context)
         return q.transpose(-2, -3), k.transpose(-2, -3), v.transpose(-2, -3)
 
+    def _projected(self, x: Tensor) -> tuple[Tensor, ...]:
+        rows = self.W_QKV(x).unflatten(-1, (-1, self.d_head))
+        return rows.split(self.heads, dim=-2)
+
     def _projected_apart(self, x: Tensor, context: Tensor) -> tuple[Tensor, ...]:
-        checks.tokens("context", context, self.d_model, like=self.W_O.weight)
+        checks.tokens("context", context, self.d_model, like=getattr(self.W_O, "weight", None))
         checks.same_batch(x, context)
+        if not bare(self.W_QKV, onednn.Linear):
+            return self._projected(x)[0], *self._projected(context)[1:]
         d_heads, *d_kv_heads = self.widths
         parts = [d_heads, sum(d_kv_heads)]
         W_Q, W_KV = self.W_QKV.weight.split(parts)
@@ -204,20 +244,25 @@ class FusedMultiHeadAttention(Decodes):
     def _attend(self, q: Queries, k: Keys, v: Values, mask: Any) -> HeadOutputs:
         return kernels.attend(q, k, v, mask, **self._options())
 
+    def _is_bare(self) -> bool:
+        """Whether both maps may be read past: what hooks and wrappers add, only calls give."""
+        return all(bare(W, onednn.Linear) for W in (self.W_QKV, self.W_O))
+
     def _apart(self, x: Tensor) -> bool:
         """Whether q is better computed alone: then z can take its place in memory."""
-        long = x.shape[-2] >= 256 and x.device.type == "cpu"
-        return long and not torch.is_grad_enabled() and not torch.compiler.is_compiling()
+        if is_compiling() or x.shape[-2] < 256 or torch.is_grad_enabled():
+            return False
+        return x.is_cpu and bare(self.W_QKV, onednn.Linear)
+
+    def _dropout(self) -> float:
+        return self.dropout if self.training else 0.0
 
     def _options(self) -> dict[str, Any]:
-        dropout = self.dropout if self.training else 0.0
-        return {"scale": self.scale, "dropout": dropout, "spend_q": True}
+        return {"scale": self.scale, "dropout": self._dropout(), "spend_q": True}
 
 
-_STANDARD: dict[str, tuple[type[nn.Module], ...]] = {
-    "project": (Project,),
-    "split": (Split, GroupedSplit),
-    "attend": (Attend, GroupedAttend),
-    "concat": (Concat,),
-    "W_O": (nn.Linear,),
+_BARE: known.Kinds = {
+    "": (FusedMultiHeadAttention,),
+    "W_QKV": (onednn.Linear,),
+    "W_O": (onednn.Linear,),
 }

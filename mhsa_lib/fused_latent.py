@@ -14,12 +14,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mhsa_lib import checks, kernels, masks
+from mhsa_lib import checks, kernels, known, masks
 from mhsa_lib.functional import concat_heads
 from mhsa_lib.preallocated import Decodes, PreallocatedCache
 from mhsa_lib.shapes import HeadOutputs, Tokens
-from mhsa_lib.stages import Concat
-from mhsa_lib.variants.latent import LatentAttend, LatentAttention, LatentProject, LatentSplit
+from mhsa_lib.variants.latent import LatentAttention
 
 
 class FusedLatentAttention(Decodes):
@@ -43,14 +42,9 @@ class FusedLatentAttention(Decodes):
 
     def __init__(self, attention: Any) -> None:
         super().__init__()
-        if not isinstance(attention, LatentAttention):
-            raise TypeError(
-                f"FusedLatentAttention takes a LatentAttention, not a "
-                f"{type(attention).__name__}; FusedMultiHeadAttention takes others."
-            )
         repair = "use the five stages, or replace that stage"
-        checks.stages(attention, _STANDARD, "has no fused form", repair)
-        self.attention = deepcopy(attention)
+        known.only(attention, known.LATENT, "has no fused form of latents", repair)
+        self.attention = known.copied(attention)
         self.d_model, self.n_heads = attention.d_model, attention.n_heads
         self.widths = attention.project.widths
         self.train(attention.training)
@@ -139,12 +133,3 @@ class FusedLatentAttention(Decodes):
         dropout = attend.dropout.p if self.training else 0.0
         z = kernels.attend(q, k, v, mask, scale=attend.scale, dropout=dropout)
         return z[..., :d_value]
-
-
-_STANDARD: dict[str, tuple[type, ...]] = {
-    "project": (LatentProject,),
-    "split": (LatentSplit,),
-    "attend": (LatentAttend,),
-    "concat": (Concat,),
-    "W_O": (torch.nn.Linear,),
-}

@@ -1,27 +1,36 @@
 """What a conversion accepts: modules it knows, by their classes, and nothing added to them.
 
 A module with the right attributes may compute another function: a subclass with a forward
-of its own, a hook, an adapter in place of a map, a router beside it. So every module in a source
-has to be of a class that is known at its path, and bare. A subclass is known too if it changes
-nothing but how it is made or shown. Hooks that only watch (``trace``) are no reason to refuse.
+of its own, a hook, an adapter in place of a map, a router beside it. So every module in a
+source has to be of a class that is known at its path, and bare. A subclass is known too if it
+changes nothing but how it is made or shown. Hooks that only watch (``trace``) are no reason to
+refuse.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from inspect import isfunction
 from typing import Any, TypeVar
 
-import torch
 from torch import Tensor, nn
 
+from mhsa_lib import carried
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.carried import copy as copy
 from mhsa_lib.rope import Rotary, RotarySplit
 from mhsa_lib.stages import Attend, Concat, Project, Split, Wire
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention, GroupedSplit
+from mhsa_lib.variants.latent import LatentAttend, LatentAttention, LatentProject, LatentSplit
 
 Kind = type | str
-Kinds = Mapping[str, tuple[Kind, ...]]
-"""What may stand at each path of a module, "" for itself: classes, or their full names."""
+Kinds = dict[str, tuple[Kind, ...]]
+"""What may stand at each path of a module, "" for itself: classes, or their full names.
+
+Where it is (), anything may stand: that part and those in it belong to the block around.
+"""
 
 Hook = TypeVar("Hook", bound=Callable[..., Any])
+Module = TypeVar("Module", bound=nn.Module)
 
 ATTEND: Kinds = {
     "attend.scores": (Wire,),
@@ -42,19 +51,52 @@ PLAIN: Kinds = {
 }
 """The five stages as they are, with heads of their own or in groups."""
 
+UNSHARED: Kinds = PLAIN | {"": (MultiHeadAttention,), "split": (Split,), "attend": (Attend,)}
+"""The same, every head with keys and values of its own."""
+
 ROTARY: Kinds = {
     **PLAIN,
     "split": (Split, GroupedSplit, RotarySplit),
     "split.rotary": (Rotary,),
-    "split.q_norm": (nn.Identity, nn.RMSNorm),
-    "split.k_norm": (nn.Identity, nn.RMSNorm),
+    "split.q_norm": (nn.Identity, nn.RMSNorm, nn.LayerNorm),
+    "split.k_norm": (nn.Identity, nn.RMSNorm, nn.LayerNorm),
     "split.q_heads": (Wire,),
     "split.k_heads": (Wire,),
 }
-"""The same, also with rotary positions."""
+"""As ``PLAIN``, also with rotary positions."""
 
+LATENT: Kinds = {
+    "": (LatentAttention,),
+    "project": (LatentProject,),
+    "project.W_Q": (),
+    "project.W_DKV": (),
+    "project.norm": (),
+    "project.rotary": (),
+    "split": (LatentSplit,),
+    "split.rotary": (),
+    "split.W_UK": (nn.Linear,),
+    "split.W_UV": (nn.Linear,),
+    "attend": (LatentAttend,),
+    **ATTEND,
+    "concat": (Concat,),
+    "W_O": (nn.Linear,),
+}
+"""The stages of latent attention, whatever makes queries and latents."""
+
+ITSELF = (
+    "pass the attention module itself, not the block or the model around it, with its own "
+    "plain parts (adapters: merge_and_unload())"
+)
+"""The repair where a conversion of a foreign module refuses."""
+
+_SHORT = 4  # as many names as a message can hold
+_STOCK = {None, "eager", "sdpa", "flex_attention"} | {f"flash_attention_{n}" for n in (2, 3, 4)}
 _SHOWN = {"__init__", "__annotate__", "__annotate_func__", "extra_repr", "reset_parameters"}
-_HOOKS = "_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks"
+_PACKED = {"in_proj_weight", "in_proj_bias", "bias_k", "bias_v"}  # of nn.MultiheadAttention
+_APART = {"q_proj_weight", "k_proj_weight", "v_proj_weight"}  # of the same
+_PARAMETERS = {"weight", "bias"} | _PACKED | _APART
+_BACKWARD = "_backward_pre_hooks", "_backward_hooks"
+_HOOKS = "_forward_pre_hooks", "_forward_hooks", *_BACKWARD
 
 
 def watching(hook: Hook) -> Hook:
@@ -82,18 +124,18 @@ def only(source: Any, kinds: Kinds, why: str, do: str) -> None:
     ...
     ValueError: 1=Dropout is not converted; nothing is known there: drop it.
     """
-    if not any(_is(type(source), kind) for kind in kinds[""]):
-        raise TypeError(f"{_named(source)} {why}; only {_names(kinds[''])} has: {do}.")
-    modules = dict(source.named_modules(remove_duplicate=False))
+    _is_any(source, kinds[""], _named(source), TypeError, why, do)
+    modules = {
+        path: module
+        for path, module in source.named_modules(remove_duplicate=False)
+        if not any(kinds.get(each) == () for each in _upwards(path))
+    }
     for path, module in modules.items():
-        here = kinds.get(path, ())
-        if not any(_is(type(module), kind) for kind in here):
-            known = f"only {_names(here)} has" if here else "nothing is known there"
-            raise ValueError(f"{path}={_named(module)} {why}; {known}: {do}.")
+        _is_any(module, kinds.get(path, ()), f"{path}={_named(module)}", ValueError, why, do)
         added = next(_added(module), None)
         if added is not None:
             raise ValueError(f"{path or _named(module)} {added[0]}, which {why}: {added[1]}.")
-    _same_everywhere(source, modules)
+    _same_everywhere(modules)
 
 
 def plain(attention: Any, why: str, do: str, kinds: Kinds = PLAIN) -> None:
@@ -105,66 +147,163 @@ def plain(attention: Any, why: str, do: str, kinds: Kinds = PLAIN) -> None:
     ValueError: split cuts 12 columns into n_heads=4, but the attention has n_heads=3 of ...
     """
     only(attention, kinds, why, do)
-    split, project = attention.split, attention.project
-    n_kv_heads = getattr(split, "n_kv_heads", split.n_heads)
-    widths = [W.out_features for W in (project.W_Q, project.W_K, project.W_V)]
-    wanted = [n * attention.d_head for n in (attention.n_heads, n_kv_heads, n_kv_heads)]
-    fits = [*widths, attention.W_O.in_features] == [*wanted, wanted[0]]
-    if split.n_heads != attention.n_heads or not fits:
+    split, d_head = attention.split, attention.d_head
+    if split.n_heads != attention.n_heads:
         raise ValueError(
-            f"split cuts {widths[0]} columns into n_heads={split.n_heads}, but the attention "
-            f"has n_heads={attention.n_heads} of d_head={attention.d_head}; make the stages "
-            f"for the same heads."
+            f"split cuts {attention.project.W_Q.out_features} columns into "
+            f"n_heads={split.n_heads}, but the attention has n_heads={attention.n_heads} of "
+            f"d_head={d_head}; make the stages for the same heads."
+        )
+    d_heads = split.n_heads * d_head
+    d_kv_heads = getattr(split, "n_kv_heads", split.n_heads) * d_head
+    for name, wanted in {
+        "project.W_Q": (d_heads, attention.d_model),
+        "project.W_K": (d_kv_heads, attention.d_context),
+        "project.W_V": (d_kv_heads, attention.d_context),
+        "W_O": (attention.d_model, d_heads),
+    }.items():
+        if kinds[name]:
+            carried.shaped(name, attention.get_submodule(name).weight, wanted)
+    if not isinstance(attention.attend.scale, int | float):
+        raise ValueError(
+            f"attend.scale is a {_named(attention.attend.scale)}, which {why}: make it a float."
         )
 
 
-def copy(to: nn.Linear, weight: Tensor, bias: Tensor | None) -> None:
-    """Fill a map; what is frozen stays frozen, and a missing bias is one of zeros.
+def one_width(attention: Any, why: str, do: str) -> None:
+    """Queries and keys are made from tokens of the same width.
 
-    >>> W = nn.Linear(2, 2)
-    >>> copy(W, torch.eye(2).requires_grad_(), None)
-    >>> W(torch.ones(2)).tolist(), W.weight.requires_grad, W.bias.requires_grad
-    ([1.0, 1.0], True, False)
+    >>> one_width(MultiHeadAttention(12, 3, d_context=5), "has no fused form", "keep it")
+    Traceback (most recent call last):
+    ...
+    ValueError: d_context=5 differs from d_model=12, which has no fused form: keep it.
     """
-    with torch.no_grad():
-        to.weight.copy_(weight)
-        to.weight.requires_grad_(weight.requires_grad)
-        if to.bias is not None:
-            to.bias.copy_(torch.zeros_like(to.bias) if bias is None else bias)
-            to.bias.requires_grad_(bias is not None and bias.requires_grad)
+    if attention.d_context != attention.d_model:
+        raise ValueError(
+            f"d_context={attention.d_context} differs from d_model={attention.d_model}, "
+            f"which {why}: {do}."
+        )
+
+
+def stock(config: Any) -> None:
+    """The configuration of a Hugging Face model names a way to attend that is the library's.
+
+    >>> import types
+    >>> stock(types.SimpleNamespace(_attn_implementation="mine"))
+    Traceback (most recent call last):
+    ...
+    ValueError: _attn_implementation='mine' was registered by somebody else; set ...
+    """
+    name = getattr(config, "_attn_implementation", None)
+    if name not in _STOCK:
+        raise ValueError(
+            f"_attn_implementation={name!r} was registered by somebody else; set "
+            f"config._attn_implementation='eager' if it computes the same."
+        )
+
+
+def copied(module: Module, shared: dict[int, Any] | None = None) -> Module:
+    """A copy without the hooks that watch the original; ``shared`` is the memo of deepcopy.
+
+    >>> mha = MultiHeadAttention(12, 3)
+    >>> handle = mha.register_forward_hook(watching(lambda *_: None))
+    >>> len(mha._forward_hooks), len(copied(mha)._forward_hooks)
+    (1, 0)
+    """
+    new = deepcopy(module, shared)
+    for each in new.modules():
+        for kind in _HOOKS:
+            hooks = getattr(each, kind) or {}
+            for key in [key for key, hook in hooks.items() if _watches(hook)]:
+                del hooks[key]
+    return new
+
+
+def _watches(hook: Any) -> bool:
+    return getattr(hook, "only_watches", False)
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """A path and those of what it is in, without the whole."""
+    while path:
+        yield path
+        path = path.rpartition(".")[0]
+
+
+def _is_any(
+    module: Any, kinds: tuple[Kind, ...], name: str, error: type, why: str, do: str
+) -> None:
+    if any(_is(type(module), kind) for kind in kinds):
+        return
+    if nn.utils.parametrize.is_parametrized(module):
+        do = "call torch.nn.utils.parametrize.remove_parametrizations"
+    if type(module).__name__ in map(_short, kinds):  # another class of the same name
+        name = f"{name} of {type(module).__module__}"
+    verb = "has" if len(kinds) <= _SHORT else "have"
+    known = f"only {_names(kinds)} {verb}" if kinds else "nothing is known there"
+    raise error(f"{name} {why}; {known}: {do}.")
 
 
 def _added(module: nn.Module) -> Iterator[tuple[str, str]]:
     """What was done to a module after its class was written: what, and the repair."""
-    if nn.utils.parametrize.is_parametrized(module):
-        yield "is parametrized", "call torch.nn.utils.parametrize.remove_parametrizations"
-    for name in vars(module):
+    for name, value in vars(module).items():
+        if isinstance(value, Tensor) and name in _PARAMETERS:
+            yield (
+                f"computes its {name}",
+                "make it plain first, with remove_weight_norm, remove_spectral_norm or "
+                "prune.remove of torch.nn.utils",
+            )
         if callable(getattr(type(module), name, None)):
-            yield f"has a {name} of its own", f"delete that attribute, del module.{name}"
+            yield (
+                f"has a {name} of its own",
+                f"delete that attribute, or let go who put it there (accelerate: "
+                f"remove_hook_from_module), or del module.{name}",
+            )
+    owner = next(base for base in type(module).__mro__ if "forward" in vars(base))
+    written = vars(owner)["forward"]
+    named = getattr(written, "__qualname__", "")
+    if isfunction(written) and named != f"{owner.__qualname__}.forward":
+        yield f"has the forward {named}", "let its class have its own again"
     for kind in _HOOKS:
         for hook in (getattr(module, kind) or {}).values():
-            if not getattr(hook, "only_watches", False):
+            if not _watches(hook):
                 yield f"has a hook, {_named(hook)}", "convert without it, and hook the result"
-    for name, value in module._parameters.items():
-        if value is not None and type(value) not in (nn.Parameter, Tensor):
-            yield f"has a {_named(value)} as {name}", "pass an attention that is whole"
-    if isinstance(module, nn.Linear) and module._parameters.get("weight") is None:
-        yield "computes its weight", "fold it into a plain Linear first"
+    for name, parameter in module._parameters.items():
+        if parameter is None:
+            continue
+        if name not in _PARAMETERS:
+            yield f"has a parameter {name}", "fold it into the maps, or delete it"
+        if type(parameter) not in (nn.Parameter, Tensor):
+            yield f"has a {_named(parameter)} as {name}", "pass an attention that is whole"
+        if parameter._backward_hooks:
+            yield f"has a hook on {name}", "convert without it, and hook the result"
 
 
-def _same_everywhere(source: nn.Module, modules: Mapping[str, nn.Module]) -> None:
-    """One dtype and device, and dropout in the mode of the whole."""
-    kinds = {(p.dtype, p.device) for p in source.parameters()}
-    if len(kinds) > 1:
-        found = ", ".join(sorted(f"{dtype} on {device}" for dtype, device in kinds))
-        raise ValueError(f"parameters are {found}; move them to one dtype and device first.")
+def _same_everywhere(modules: Mapping[str, nn.Module]) -> None:
+    """One dtype and device, each parameter once, and dropout in the mode of the whole."""
+    paths: dict[int, str] = {}
+    kinds = set()
     for path, module in modules.items():
-        other_mode = module.training is not source.training
+        for name, parameter in module._parameters.items():
+            if parameter is None:
+                continue
+            here = f"{path}.{name}".removeprefix(".")
+            first = paths.setdefault(id(parameter), here)
+            if first != here:
+                raise ValueError(
+                    f"{here} is {first}, one parameter at two places; make it another, "
+                    f"with copy.deepcopy({path.rpartition('.')[2]})."
+                )
+            kinds.add((parameter.dtype, parameter.device))
+        other_mode = module.training is not modules[""].training
         if other_mode and isinstance(module, nn.Dropout) and module.p:
             raise ValueError(
                 f"{path} is in another mode than the attention; call train() or eval() on the "
                 f"whole."
             )
+    if len(kinds) > 1:
+        found = ", ".join(sorted(f"{dtype} on {device}" for dtype, device in kinds))
+        raise ValueError(f"parameters are {found}; move them to one dtype and device first.")
 
 
 def _is(cls: type, kind: Kind) -> bool:
@@ -183,8 +322,14 @@ def _is_plain(name: str, value: Any) -> bool:
 
 
 def _names(kinds: tuple[Kind, ...]) -> str:
-    names = [kind if isinstance(kind, str) else kind.__name__ for kind in kinds]
-    return " or ".join(name.rpartition(".")[2] for name in names)
+    names = [_short(kind) for kind in kinds]
+    if len(names) > _SHORT:
+        names = [*names[:2], f"{len(names) - 2} more"]
+    return " or ".join(names)
+
+
+def _short(kind: Kind) -> str:
+    return kind.rpartition(".")[2] if isinstance(kind, str) else kind.__name__
 
 
 def _named(thing: Any) -> str:

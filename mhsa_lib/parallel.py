@@ -40,7 +40,7 @@ from mhsa_lib import checks, parallel_report
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.fused import FusedMultiHeadAttention
 from mhsa_lib.ranks import together
-from mhsa_lib.shares import divisible, share, with_fewer_heads
+from mhsa_lib.shares import divisible, share, whole, with_fewer_heads
 from mhsa_lib.variants.grouped import GroupedQueryAttention
 
 
@@ -57,8 +57,11 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     one on rank 0 counts and learns.
 
     A cache holds the heads of its rank. Every rank drops weights of its own heads: for
-    training with dropout, seed ranks differently. Raises ``ValueError``, before anything is
-    changed, where ``divisible`` does, and for a mesh of several axes.
+    training with dropout, seed ranks differently. ``clip_grad_norm_`` sees all heads where
+    parameters are ``DTensor``; of a fused share it sees those of its rank, so add up the
+    squared norms of all ranks first, or every rank clips by another factor. Raises
+    ``ValueError``, before anything is changed, where ``divisible`` does, for a mesh of several
+    axes, and for an attention that is shared already.
 
     >>> with together() as mesh:
     ...     mha = parallelize(MultiHeadAttention(12, 4), mesh)
@@ -68,6 +71,7 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     """
     if mesh.ndim != 1:
         raise ValueError(f"mesh has {mesh.ndim} axes; heads are shared along one, mesh['tp'].")
+    whole(attention)
     if isinstance(attention, FusedMultiHeadAttention):
         return _parallelize_fused(attention, mesh)
     divisible(attention, mesh.size())
@@ -95,6 +99,7 @@ def _parallelize_fused(attention: FusedMultiHeadAttention, mesh: DeviceMesh) -> 
     def leave(module: nn.Module, args: Any, y: Tensor) -> Tensor:
         return _summed(module, args, DTensor.from_local(y, mesh, [Partial()]))
 
+    part.of_ranks = mesh.size()
     _enter(part, enter)
     part.register_forward_hook(leave)
     return part
@@ -145,23 +150,23 @@ def _drawn(given: argparse.Namespace) -> tuple[Any, Tensor]:
     torch.manual_seed(0)
     n_kv_heads = given.n_heads if given.n_kv_heads is None else given.n_kv_heads
     sizes = given.d_model, given.n_heads, n_kv_heads
-    whole: Any = GroupedQueryAttention(*sizes, bias=True)
+    drawn: Any = GroupedQueryAttention(*sizes, bias=True)
     if n_kv_heads == given.n_heads:
-        whole = MultiHeadAttention(*sizes[:2], bias=True)
-    whole = FusedMultiHeadAttention.from_attention(whole) if given.fused else whole
+        drawn = MultiHeadAttention(*sizes[:2], bias=True)
+    drawn = FusedMultiHeadAttention.from_attention(drawn) if given.fused else drawn
     dtype = torch.float32 if given.float32 else torch.float64
-    return whole.to(dtype), torch.randn(2, given.tokens, given.d_model, dtype=dtype)
+    return drawn.to(dtype), torch.randn(2, given.tokens, given.d_model, dtype=dtype)
 
 
 def main() -> None:
     """Print the shapes, the collectives and the differences; exit with 1 if they differ."""
     given = _arguments()
     try:
-        whole, x = _drawn(given)
+        drawn, x = _drawn(given)
         with together(given.timeout) as mesh:
-            whole, x = whole.to(mesh.device_type), x.to(mesh.device_type)
-            divided = parallelize(deepcopy(whole), mesh)
-            here = parallel_report.compare(whole, divided, x, given.leave_out)
+            drawn, x = drawn.to(mesh.device_type), x.to(mesh.device_type)
+            divided = parallelize(deepcopy(drawn), mesh)
+            here = parallel_report.compare(drawn, divided, x, given.leave_out)
             everywhere = parallel_report.gathered(here)
             if mesh.get_rank() == 0:
                 print(parallel_report.text(everywhere), flush=True)

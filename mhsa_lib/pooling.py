@@ -4,13 +4,12 @@ Source: Ainslie et al., "GQA", section 2.1, arXiv 2305.13245.
 """
 
 from collections.abc import Callable
-from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from mhsa_lib import checks, symmetries
+from mhsa_lib import carried, checks, known, symmetries
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.rope import RotarySplit
 from mhsa_lib.stages import Project, Split
@@ -60,8 +59,9 @@ def pooled(
     ``mean``, ``first``, ``fresh`` or your own. The source may be grouped already, and may have
     rotary positions.
 
-    Raises ``ValueError`` if n_kv_heads does not divide the number there is, or for a stage that
-    is neither the standard one nor one of ``GroupedQueryAttention``.
+    What is frozen stays frozen. Raises ``ValueError`` if n_kv_heads does not divide the number
+    there is, or for a stage that is neither the standard one nor one of
+    ``GroupedQueryAttention``, and ``TypeError`` for another attention.
 
     >>> mha, x = MultiHeadAttention(12, 6), torch.randn(5, 12)
     >>> pooled(mha, 2).project.W_K.weight.shape
@@ -69,8 +69,8 @@ def pooled(
     >>> torch.allclose(pooled(mha, 6)(x), mha(x), atol=1e-6)
     True
     """
-    project, d_head = attention.project, attention.d_head
     group = checks.divides(n_heads=symmetries.key_heads(attention), n_kv_heads=n_kv_heads)
+    project, d_head = attention.project, attention.d_head
     grouped = GroupedQueryAttention(
         attention.d_model,
         attention.n_heads,
@@ -81,21 +81,23 @@ def pooled(
             attention.d_model,
             project.W_Q.out_features,
             n_kv_heads * d_head,
-            bias=project.W_Q.bias is not None,
+            d_context=attention.d_context,
         ),
         split=_fewer(attention.split, n_kv_heads),
-        W_O=deepcopy(attention.W_O),
     ).to(project.W_Q.weight)
     grouped.attend.scale = attention.attend.scale
-    grouped.project.W_Q.load_state_dict(project.W_Q.state_dict())
+    carried.copy(grouped.project.W_Q, project.W_Q.weight, project.W_Q.bias)
+    carried.copy(grouped.W_O, attention.W_O.weight, attention.W_O.bias)
     for old, new in ((project.W_K, grouped.project.W_K), (project.W_V, grouped.project.W_V)):
         groups = symmetries.by_head(old, d_head).unflatten(0, (n_kv_heads, group))
-        symmetries.write(new, torch.stack([merge(heads) for heads in groups]))
+        rows = torch.stack([merge(heads) for heads in groups]).flatten(0, 1)
+        bias = None if old.bias is None else carried.like(old.bias, rows[:, -1])
+        carried.copy(new, carried.like(old.weight, rows[:, : old.in_features]), bias)
     return grouped.train(attention.training)
 
 
 def _fewer(split: Split | RotarySplit, n_kv_heads: int) -> Any:
     if not isinstance(split, RotarySplit):
         return GroupedSplit(split.n_heads, n_kv_heads)
-    norms = {"q_norm": deepcopy(split.q_norm), "k_norm": deepcopy(split.k_norm)}
-    return RotarySplit(split.n_heads, deepcopy(split.rotary), n_kv_heads, **norms)
+    norms = {"q_norm": known.copied(split.q_norm), "k_norm": known.copied(split.k_norm)}
+    return RotarySplit(split.n_heads, known.copied(split.rotary), n_kv_heads, **norms)

@@ -8,17 +8,13 @@ W_V are cut between columns and W_O between rows.
 Source: Shoeybi et al., "Megatron-LM", section 3, arXiv 1909.08053.
 """
 
-from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import checks
+from mhsa_lib import checks, known
 from mhsa_lib.fused import FusedMultiHeadAttention
-from mhsa_lib.rope import RotarySplit
-from mhsa_lib.stages import Attend, Concat, Project, Split
-from mhsa_lib.variants.grouped import GroupedAttend, GroupedSplit
 
 
 def share(attention: Any, rank: int, ranks: int) -> Any:
@@ -39,7 +35,7 @@ def share(attention: Any, rank: int, ranks: int) -> Any:
         part = share(attention.to_attention(), rank, ranks)
         return FusedMultiHeadAttention.from_attention(part)
     divisible(attention, ranks)
-    part = deepcopy(attention)
+    part = known.copied(attention)
     with torch.no_grad():
         for W in (part.project.W_Q, part.project.W_K, part.project.W_V):
             _keep(W, 0, rank, ranks)
@@ -76,12 +72,8 @@ def divisible(attention: Any, ranks: int) -> None:
     """
     checks.positive(ranks=ranks)
     repair = "replace that stage, or leave this attention in one place"
-    checks.stages(attention, _BY_HEAD, "may mix its heads", repair)
-    if hasattr(attention.W_O.weight, "to_local"):
-        raise ValueError(
-            "W_O.weight is a DTensor, shared among ranks already; pass an attention that is "
-            "whole."
-        )
+    whole(attention)
+    known.plain(attention, "may mix its heads", repair, known.ROTARY)
     if next(attention.split.parameters(), None) is not None:
         raise ValueError(
             f"split={type(attention.split).__name__} has parameters that all heads use; each "
@@ -101,6 +93,24 @@ def divisible(attention: Any, ranks: int) -> None:
         )
 
 
+def whole(attention: nn.Module) -> None:
+    """Raise ``ValueError`` for an attention that is shared among ranks already.
+
+    >>> whole(FusedMultiHeadAttention(12, 4))
+    """
+    for name, parameter in attention.named_parameters():
+        if hasattr(parameter, "to_local"):
+            raise ValueError(
+                f"{name} is a DTensor, shared among ranks already; pass an attention that is "
+                f"whole."
+            )
+    if getattr(attention, "of_ranks", 1) > 1:
+        raise ValueError(
+            f"{type(attention).__name__} is a share, one of {attention.of_ranks}; pass an "
+            f"attention that is whole."
+        )
+
+
 def _keep(W: nn.Linear, axis: int, rank: int, ranks: int) -> None:
     """Of a linear map only the part of one rank: of its outputs (0) or of its inputs (1)."""
     W.weight = _part(W.weight, axis, rank, ranks)
@@ -112,12 +122,3 @@ def _keep(W: nn.Linear, axis: int, rank: int, ranks: int) -> None:
 def _part(parameter: Tensor, axis: int, rank: int, ranks: int) -> nn.Parameter:
     part = parameter.chunk(ranks, axis)[rank].clone(memory_format=torch.contiguous_format)
     return nn.Parameter(part, requires_grad=parameter.requires_grad)
-
-
-_BY_HEAD: dict[str, tuple[type[nn.Module], ...]] = {
-    "project": (Project,),
-    "split": (Split, GroupedSplit, RotarySplit),
-    "attend": (Attend, GroupedAttend),
-    "concat": (Concat,),
-    "W_O": (nn.Linear,),
-}

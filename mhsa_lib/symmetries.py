@@ -10,18 +10,16 @@ Source: Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021
 """
 
 from collections.abc import Callable
-from copy import deepcopy
 from functools import partial
 
 import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from mhsa_lib import checks
+from mhsa_lib import checks, known
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.rope import Pairing, RotarySplit, reordered
-from mhsa_lib.stages import Attend, Concat, Project, Split
-from mhsa_lib.variants.grouped import GroupedAttend, GroupedSplit
+from mhsa_lib.stages import Split
 
 Turn = Callable[[Tensor, Tensor], Tensor]
 """(heads, target) to the matrices that turn the heads towards the target."""
@@ -46,7 +44,7 @@ def aligned(
     checks.positive(n_rounds=n_rounds)
     group = checks.divides(n_heads=key_heads(attention), n_kv_heads=n_kv_heads)
     turn_keys = _turn_of_keys(attention.split)
-    attention = deepcopy(attention)
+    attention = known.copied(attention)
     project, W_O, d_head = attention.project, attention.W_O, attention.d_head
     share = attention.n_heads // key_heads(attention)
 
@@ -88,12 +86,13 @@ def with_pairing(attention: MultiHeadAttention, pairing: Pairing) -> MultiHeadAt
     >>> torch.allclose(with_pairing(mha, INTERLEAVED)(x), mha(x), atol=1e-6)
     True
     """
+    known.plain(attention, "may not turn as it should", _REPAIR, known.ROTARY)
     if not isinstance(attention.split, RotarySplit):
         raise ValueError(
             f"split={type(attention.split).__name__} turns no columns; pass an attention with "
             f"a RotarySplit."
         )
-    attention = deepcopy(attention)
+    attention = known.copied(attention)
     split, project = attention.split, attention.project
     old, split.rotary.pairing = split.rotary.pairing, pairing
     for W in (project.W_Q, project.W_K):
@@ -133,23 +132,17 @@ def write(W: nn.Linear, heads: Tensor) -> None:
 
 
 def key_heads(attention: MultiHeadAttention) -> int:
-    """Heads of keys and values; ``ValueError`` for stages that may not have any.
+    """Heads of keys and values; an error for stages that may not have any, as of ``known``.
 
     >>> key_heads(MultiHeadAttention(12, 3))
     3
     """
-    repair = "merge before you replace that stage"
-    checks.stages(attention, _KNOWN, "may not have heads that can be merged", repair)
+    known.plain(attention, "may not have heads that can be merged", _REPAIR, _KNOWN)
     return attention.project.W_K.out_features // attention.d_head
 
 
-_KNOWN: dict[str, tuple[type[nn.Module], ...]] = {
-    "project": (Project,),
-    "split": (Split, GroupedSplit, RotarySplit),
-    "attend": (Attend, GroupedAttend),
-    "concat": (Concat,),
-    "W_O": (nn.Linear,),
-}
+_REPAIR = "do this before you replace that stage"
+_KNOWN: known.Kinds = known.ROTARY | {"split.q_norm": (), "split.k_norm": ()}
 
 
 def _turns(heads: Tensor, turn: Turn, n_rounds: int) -> Tensor:

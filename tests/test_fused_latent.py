@@ -196,11 +196,11 @@ def test_under_autocast_the_latents_are_as_narrow_as_asked():
 
 @pytest.mark.bothways
 def test_what_has_no_latents_is_refused():
-    with pytest.raises(TypeError, match="takes a LatentAttention, not a MultiHeadAttention"):
+    with pytest.raises(TypeError, match="MultiHeadAttention has no fused form of latents"):
         FusedLatentAttention(MultiHeadAttention(12, 3))
     attention = build("plain")
     attention.W_O = nn.Identity()
-    with pytest.raises(ValueError, match="W_O=Identity has no fused form; only Linear has"):
+    with pytest.raises(ValueError, match="W_O=Identity has no fused form of latents; only L"):
         fuse(attention)
 
 

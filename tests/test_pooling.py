@@ -175,8 +175,9 @@ def test_groups_that_do_not_divide_are_refused(n_kv_heads, words):
 @pytest.mark.bothways
 def test_a_stage_that_may_be_anything_is_refused():
     class Own(Split):
-        pass
+        def forward(self, q, k, v):
+            return super().forward(q, k, v)
 
-    words = "split=Own may not have heads that can be merged; .* merge before you replace"
+    words = "split=Own may not have heads that can be merged; .* do this before you replace"
     with pytest.raises(ValueError, match=words):
         pooled(mha(split=Own(3)), 1)
