@@ -228,8 +228,8 @@ class _Call:
     def _is_running(self) -> None:
         if not self.runs:
             raise RuntimeError(
-                f"a stage of {type(self.attention).__name__} runs outside its pass, so the cache "
-                f"misses it; call the attention itself, not .forward or one stage."
+                f"a stage of {type(self.attention).__name__} runs outside its pass, so the "
+                f"cache misses it; call the attention itself, not .forward or one stage."
             )
 
     def _hold_the_past(self, keys_and_values: list[Any]) -> None:

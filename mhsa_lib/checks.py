@@ -11,6 +11,22 @@ import torch
 from torch import Tensor
 
 
+def text(name: str, given: str) -> None:
+    """Text of whole characters: no lone surrogate, half of one, which no file can hold.
+
+    >>> text("tokens", "a" + chr(0xD83D))
+    Traceback (most recent call last):
+    ...
+    ValueError: tokens holds half of a character, U+D83D at 1; pass the whole character, ...
+    """
+    for place, letter in enumerate(given):
+        if "\ud800" <= letter <= "\udfff":
+            raise ValueError(
+                f"{name} holds half of a character, U+{ord(letter):X} at {place}; pass the "
+                f'whole character, or text.encode("utf-8", "replace").decode("utf-8").'
+            )
+
+
 def positive(**sizes: int) -> None:
     """Sizes are whole numbers of at least one.
 
@@ -198,8 +214,8 @@ def dense(name: str, tensor: Tensor) -> None:
     """
     if tensor.is_nested:
         raise TypeError(
-            f"{name} is a nested tensor; pass a dense one, {name}.to_padded_tensor(0.0), and the "
-            f"lengths as mask, masks.padding(lengths)."
+            f"{name} is a nested tensor; pass a dense one, {name}.to_padded_tensor(0.0), and "
+            f"the lengths as mask, masks.padding(lengths)."
         )
     if tensor.layout is not torch.strided:
         raise TypeError(

@@ -39,6 +39,8 @@ class FusedMultiHeadAttention(Decodes):
     n_heads : number of query heads
     n_kv_heads : heads of keys and values, a divisor of n_heads; n_heads when not given
     d_head : width of a head; d_model / n_heads when not given
+    d_context : width of a token of ``context``; d_model when not given. Of another width it has
+        to be given in every call, and ``W_Q`` and ``W_KV`` take the place of ``W_QKV``
     bias : whether the projections add a bias
     dropout : probability of dropping an attention weight in training
 
@@ -57,6 +59,7 @@ class FusedMultiHeadAttention(Decodes):
         *,
         n_kv_heads: int | None = None,
         d_head: int | None = None,
+        d_context: int | None = None,
         bias: bool = False,
         dropout: float = 0.0,
     ) -> None:
@@ -69,7 +72,13 @@ class FusedMultiHeadAttention(Decodes):
         self.n_kv_heads, self.scale, self.dropout = n_kv_heads, d_head**-0.5, dropout
         self.heads = [n_heads, n_kv_heads, n_kv_heads]
         self.widths = [n * d_head for n in self.heads]
-        self.W_QKV = onednn.Linear(d_model, sum(self.widths), bias=bias)
+        self.d_context = d_model if d_context is None else d_context
+        checks.positive(d_context=self.d_context)
+        if self.d_context == d_model:
+            self.W_QKV = onednn.Linear(d_model, sum(self.widths), bias=bias)
+        else:
+            self.W_Q = onednn.Linear(d_model, self.widths[0], bias=bias)
+            self.W_KV = onednn.Linear(self.d_context, sum(self.widths[1:]), bias=bias)
         self.W_O = onednn.Linear(n_heads * d_head, d_model, bias=bias)
 
     @classmethod
@@ -82,20 +91,21 @@ class FusedMultiHeadAttention(Decodes):
         """
         why, repair = "has no fused form", "use the five stages, or replace that stage"
         known.plain(attention, why, repair)
-        known.one_width(attention, why, "use the five stages")
         project = attention.project
-        maps = {"W_Q": project.W_Q, "W_K": project.W_K, "W_V": project.W_V}
-        repair = "let all of them learn, freeze them all with requires_grad_(False), or give"
-        repair += " each a bias"
-        weight, bias = carried.packed(maps, "cannot be in one W_QKV", repair)
         fused = cls(
             attention.d_model,
             attention.n_heads,
             n_kv_heads=project.W_K.out_features // attention.d_head,
             d_head=attention.d_head,
+            d_context=attention.d_context,
             dropout=attention.attend.dropout.p,
         ).to(project.W_Q.weight)
-        carried.copy(fused.W_QKV, weight, bias)
+        maps = [(name, getattr(project, name)) for name in ("W_Q", "W_K", "W_V")]
+        repair = "let all of them learn, freeze them all with requires_grad_(False), or give"
+        repair += " each a bias"
+        for name, held in fused._held().items():
+            packed = carried.packed(dict(maps[held]), f"cannot be in one {name}", repair)
+            carried.copy(getattr(fused, name), *packed)
         carried.copy(fused.W_O, attention.W_O.weight, attention.W_O.bias)
         fused.scale = attention.attend.scale
         return fused.train(attention.training)
@@ -108,19 +118,21 @@ class FusedMultiHeadAttention(Decodes):
         known.only(self, _BARE, "has no form in five stages", "use it as it is, fused")
         options: dict[str, Any] = {
             "d_head": self.d_head,
+            "d_context": self.d_context,
             "dropout": self.dropout,
         }
         attention = (
             MultiHeadAttention(self.d_model, self.n_heads, **options)
             if self.n_kv_heads == self.n_heads
             else GroupedQueryAttention(self.d_model, self.n_heads, self.n_kv_heads, **options)
-        ).to(self.W_QKV.weight)
+        ).to(self.W_O.weight)
         project = attention.project
-        weights = carried.cut(self.W_QKV.weight, self.widths)
-        biases = carried.cut(self.W_QKV.bias, self.widths)
         maps = project.W_Q, project.W_K, project.W_V
-        for W, weight, bias in zip(maps, weights, biases, strict=True):
-            carried.copy(W, weight, bias)
+        for name, held in self._held().items():
+            packed, widths = getattr(self, name), self.widths[held]
+            parts = carried.cut(packed.weight, widths), carried.cut(packed.bias, widths)
+            for W, weight, bias in zip(maps[held], *parts, strict=True):
+                carried.copy(W, weight, bias)
         carried.copy(attention.W_O, self.W_O.weight, self.W_O.bias)
         attention.attend.scale = self.scale
         return attention.train(self.training)
@@ -134,14 +146,14 @@ class FusedMultiHeadAttention(Decodes):
         place through ``weight.data``, NumPy or another process: pack again. ``TypeError`` for a
         map that something is wrapped around.
         """
-        for name in ("W_QKV", "W_O"):
-            W = getattr(self, name)
+        maps = {name: getattr(self, name) for name in (*self._held(), "W_O")}
+        for name, W in maps.items():
             if not isinstance(W, onednn.Linear):
                 raise TypeError(
                     f"{name} is a {type(W).__name__}, which cannot be packed; merge what was "
                     f"wrapped around it first."
                 )
-        for W in (self.W_QKV, self.W_O):
+        for W in maps.values():
             W.pack()
         return self
 
@@ -156,8 +168,14 @@ class FusedMultiHeadAttention(Decodes):
         """An empty cache for ``length`` tokens of ``batch`` sequences: ``prefill``, ``step``.
 
         With a ``window`` it is a ring, for a text of any length. Under autocast, ``dtype`` is
-        that of autocast; otherwise that of the weights, as it is when not given.
+        that of autocast; otherwise that of the weights, as it is when not given. ``ValueError``
+        for a context of another width, whose keys do not grow.
         """
+        if self.d_context != self.d_model:
+            raise ValueError(
+                f"a cache grows with x, but d_context={self.d_context} is not "
+                f"d_model={self.d_model}; keys of a context do not change: use no cache."
+            )
         weight = getattr(self.W_O, "weight", None)
         like = next(self.parameters()) if weight is None else weight
         options: dict[str, Any] = {"dtype": dtype or like.dtype, "device": like.device}
@@ -228,8 +246,12 @@ class FusedMultiHeadAttention(Decodes):
         return rows.split(self.heads, dim=-2)
 
     def _projected_apart(self, x: Tensor, context: Tensor) -> tuple[Tensor, ...]:
-        checks.tokens("context", context, self.d_model, like=getattr(self.W_O, "weight", None))
+        like = getattr(self.W_O, "weight", None)
+        checks.tokens("context", context, self.d_context, "d_context", like=like)
         checks.same_batch(x, context)
+        if self.d_context != self.d_model:
+            maps = self.W_Q(x), *self.W_KV(context).chunk(2, dim=-1)
+            return tuple(t.unflatten(-1, (-1, self.d_head)) for t in maps)
         if not bare(self.W_QKV, onednn.Linear):
             return self._projected(x)[0], *self._projected(context)[1:]
         d_heads, *d_kv_heads = self.widths
@@ -246,13 +268,22 @@ class FusedMultiHeadAttention(Decodes):
 
     def _is_bare(self) -> bool:
         """Whether both maps may be read past: what hooks and wrappers add, only calls give."""
-        return all(bare(W, onednn.Linear) for W in (self.W_QKV, self.W_O))
+        one = self.d_context == self.d_model
+        return one and all(bare(W, onednn.Linear) for W in (self.W_QKV, self.W_O))
 
     def _apart(self, x: Tensor) -> bool:
-        """Whether q is better computed alone: then z can take its place in memory."""
+        """Whether q is computed alone: it has to be, or z can then take its place in memory."""
+        if self.d_context != self.d_model:
+            return True
         if is_compiling() or x.shape[-2] < 256 or torch.is_grad_enabled():
             return False
         return x.is_cpu and bare(self.W_QKV, onednn.Linear)
+
+    def _held(self) -> dict[str, slice]:
+        """Which of W_Q, W_K and W_V each map holds."""
+        if self.d_context == self.d_model:
+            return {"W_QKV": slice(0, 3)}
+        return {"W_Q": slice(0, 1), "W_KV": slice(1, 3)}
 
     def _dropout(self) -> float:
         return self.dropout if self.training else 0.0
@@ -263,6 +294,5 @@ class FusedMultiHeadAttention(Decodes):
 
 _BARE: known.Kinds = {
     "": (FusedMultiHeadAttention,),
-    "W_QKV": (onednn.Linear,),
-    "W_O": (onednn.Linear,),
+    **{name: (onednn.Linear,) for name in ("W_QKV", "W_Q", "W_KV", "W_O")},
 }

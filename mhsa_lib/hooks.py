@@ -117,7 +117,7 @@ def acting(module: nn.Module) -> list[Callable[..., Any]]:
     ...     acting(W)
     [<built-in function print>]
     """
-    given = [hook for hook in module._forward_pre_hooks.values() if hasattr(hook, "hooks")]
+    given: list[Any] = [h for h in module._forward_pre_hooks.values() if hasattr(h, "hooks")]
     return [hook.act for hook in given if hook.hooks._thread is threading.current_thread()]
 
 
@@ -132,7 +132,7 @@ def _not_compiled(model: nn.Module) -> None:
 
 
 class _Interpreted:
-    """How many blocks are open in all threads; from the first to the last nothing is compiled."""
+    """How many blocks are open in all threads: while there are any, nothing is compiled."""
 
     def __init__(self) -> None:
         self._lock, self._n_open = threading.Lock(), 0
@@ -147,8 +147,8 @@ class _Interpreted:
                     self._stance = torch.compiler.set_stance("force_eager")
                 except RuntimeError as error:
                     raise RuntimeError(
-                        "trace, edit and remember cannot be compiled; put the with block around "
-                        "the compiled call, not into the compiled function."
+                        "trace, edit and remember cannot be compiled; put the with block "
+                        "around the compiled call, not into the compiled function."
                     ) from error
             self._n_open += 1
 

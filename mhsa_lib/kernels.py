@@ -77,7 +77,9 @@ def _for_any_length(
     q: Queries, k: Keys, v: Values, mask: Any, options: dict[str, Any]
 ) -> HeadOutputs:
     """What is recorded now is run with other lengths later: no decision may rest on them."""
-    if mask is masks.causal and _surely_equal(q.shape[-2], k.shape[-2]):
+    known = isinstance(mask, masks.Predicate) and mask.reach.exact
+    causal = known and mask.reach == masks.causal.reach
+    if causal and _surely_equal(q.shape[-2], k.shape[-2]):
         return _sdpa(q, k, v, options, is_causal=True)
     mask = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
     return _sdpa(q, k, v, options) if mask is None else _masked(q, k, v, mask, options)

@@ -13,11 +13,11 @@ from torch import Tensor
 
 from mhsa_lib import checks, masks
 
-
 WAITING = (
-    "an announcement waits for the next call; make that call, or announce(None), before sequences "
-    "change places."
+    "an announcement waits for the next call; make that call, or announce(None), before "
+    "sequences change places."
 )
+"""What is said to whoever reorders a cache too early."""
 
 
 class Places:
@@ -57,7 +57,7 @@ class Places:
         return self.table.shape[-1]
 
     def announce(self, positions: Any) -> None:
-        """The positions (*batch, token) of the next call's tokens; -1 is padding; None: go on."""
+        """Positions (*batch, token) of the next call's tokens; -1 is padding; None: go on."""
         self._announced = None if positions is None else whole("positions", positions)
 
     @property
@@ -176,8 +176,8 @@ def chosen(order: Any, sequences: tuple[int, ...]) -> Tensor:
         raise ValueError("the cache is empty, there is nothing to reorder; make a call first.")
     if not len(order) or order.min() < 0 or order.max() >= n:
         raise ValueError(
-            f"order {order.tolist()} does not choose from {n} sequences; name one or more, each "
-            f"0 to {n - 1}."
+            f"order {order.tolist()} does not choose from {n} sequences; name one or more, "
+            f"each 0 to {n - 1}."
         )
     return order
 

@@ -98,7 +98,7 @@ class Slots:
 
     @property
     def sequences(self) -> tuple[int, ...]:
-        """How many there are, none while all are empty; ``ValueError`` before announced calls."""
+        """How many there are, 0 while all are empty; ``ValueError`` before announced calls."""
         if self._announced is not None:
             raise ValueError(WAITING)
         return (self.batch if any(self.ends) else 0,)
@@ -127,9 +127,9 @@ class Slots:
     def scatter(self, device: Any = None) -> tuple[Tensor, Tensor, Tensor]:
         """Sequence, token and slot of everything that the call leaves in the cache."""
         if self.n_tokens == 1 and self._now is None:  # known without a look at tensors
-            sequence, slots = torch.arange(self.batch), [end % self.n_slots for end in self.ends]
-            each = sequence, torch.zeros_like(sequence), torch.tensor(slots)
-            return tuple(t.to(device) for t in each)
+            sequence = torch.arange(self.batch, device=device)
+            slot = torch.tensor(self.ends, device=device) % self.n_slots
+            return sequence, torch.zeros_like(sequence), slot
         positions = self.positions(device).expand(self.batch, -1)
         oldest = torch.tensor(self._later, device=device)[:, None] - self.n_slots
         sequence, token = (positions >= oldest.clamp(min=0)).nonzero(as_tuple=True)

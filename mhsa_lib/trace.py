@@ -240,9 +240,10 @@ def the_attention(model: nn.Module) -> Stage:
             f"what any module does, mhsa_lib.convert turns known ones into stages."
         )
     if len(outermost) > 1:
+        first = _spelled(model, next(iter(outermost)))
         raise ValueError(
             f"{type(model).__name__} holds {len(outermost)} attentions; choose one of "
-            f"{', '.join(outermost)}, for example trace({_spelled(model, next(iter(outermost)))})."
+            f"{', '.join(outermost)}, for example trace({first})."
         )
     return next(iter(outermost.values()))
 

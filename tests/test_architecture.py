@@ -23,7 +23,6 @@ ORDER = [
     "reach",
     "rules",
     "masks",
-    "naive",
     "measure",
     "ops",
     "stages",
@@ -42,7 +41,12 @@ ORDER = [
     "variants.mixture",
     "variants.overlapped",
     "variants",
+<<<<<<< HEAD
     "llama_stages",
+=======
+    "known",
+    "naive",
+>>>>>>> rules
     "absorbed",
     "hooks",
     "ledger",
@@ -158,23 +162,40 @@ OPTIONAL = PICTURES | {"transformers", "huggingface_hub", "safetensors"}
 
 # Any file can be read in one sitting: 200 lines, and these that need more.
 LONGER = {
-    "checks": 280,
+<<<<<<< HEAD
+    "cache": 265,
+    "places": 240,
+    "stages": 225,
+    "checks": 320,
     "convert_source": 230,
     "rope": 265,
     "stretches": 205,
+=======
+    "checks": 300,
+>>>>>>> rules
     "configurations": 215,
     "variants.latent": 230,
     "variants.overlapped": 235,
     "known": 340,
     "difference": 215,
-    "masks": 330,
-    "fused": 285,
-    "preallocated": 205,
+<<<<<<< HEAD
+    "masks": 335,
+    "fused": 300,
+    "preallocated": 230,
     "onednn": 305,
     "tiles": 240,
     "kernels": 245,
+    "trace": 285,
+    "wall": 300,
+=======
+    "masks": 335,
+    "fused": 225,
+    "preallocated": 205,
+    "onednn": 205,
     "trace": 240,
     "wall": 300,
+    "variants.overlapped": 215,
+>>>>>>> rules
     "plots.heat": 225,
 }
 

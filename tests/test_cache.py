@@ -546,7 +546,7 @@ def test_both_pairings_can_be_remembered():
     assert_close(found, attention(x, mask=masks.causal))
 
 
-# --- attentions that do not say what to keep ---------------------------------------------------
+# --- attentions that do not say what to keep -------------------------------------------------
 
 
 class PlainSplit(nn.Module):
@@ -660,13 +660,14 @@ IN_THE_CALL = {
 def test_what_goes_past_the_cache_is_refused(name):
     make, words = IN_THE_CALL[name]
     attention = make()
-    with pytest.raises(ValueError, match=words), remember(attention) as cache:
-        attention(rand(2, 3, 12), mask=masks.causal)
+    at_first = name.startswith("a wire")
+    with remember(attention) as cache:
+        if not at_first:
+            attention(rand(2, 3, 12), mask=masks.causal)
         before = state(cache)
-        try:
+        with pytest.raises(ValueError, match=words):
             attention(rand(2, 1, 12), mask=masks.causal)
-        finally:
-            same(before, state(cache))
+        same(before, state(cache))
 
 
 @pytest.mark.bothways

@@ -151,8 +151,16 @@ def test_a_forgotten_cache_is_a_new_one(kind):
 # --- calls that fail -------------------------------------------------------------------------
 
 FAILING = {
-    "another batch": (lambda k: k.call(rand(3, 1, 12)), ValueError, "but x has \\(3,\\); go on"),
-    "more axes": (lambda k: k.call(rand(2, 2, 1, 12)), ValueError, "but x has \\(2, 2\\)|leading"),
+    "another batch": (
+        lambda k: k.call(rand(3, 1, 12)),
+        ValueError,
+        "but x has \\(3,\\); go on",
+    ),
+    "more axes": (
+        lambda k: k.call(rand(2, 2, 1, 12)),
+        ValueError,
+        "but x has \\(2, 2\\)|leading",
+    ),
     "no room": (
         lambda k: k.call(rand(2, 10, 12)),
         ValueError,
@@ -189,7 +197,11 @@ FAILING = {
         ValueError,
         r"mask \(1, 9\) does not fit scores \(2, \d, 1, 4\)",
     ),
-    "another dtype of x": (lambda k: k.call(rand(2, 1, 12).float()), ValueError, "torch.float32"),
+    "another dtype of x": (
+        lambda k: k.call(rand(2, 1, 12).float()),
+        ValueError,
+        "torch.float32",
+    ),
 }
 
 
@@ -268,9 +280,15 @@ def test_an_announcement_can_be_taken_back(kind):
 
 
 POSITIONS = {
-    "a gap": ([[4], [3]], r"positions \[4\] do not continue a sequence of 3 tokens; they go on"),
+    "a gap": (
+        [[4], [3]],
+        r"positions \[4\] do not continue a sequence of 3 tokens; they go on",
+    ),
     "no number": ([[3], [-2]], r"positions \[-2\] do not continue a sequence of 3 tokens"),
-    "too many": ([[3, 4], [3, 4]], r"positions \(2, 2\) were announced, but x has \(2, 1\) tok"),
+    "too many": (
+        [[3, 4], [3, 4]],
+        r"positions \(2, 2\) were announced, but x has \(2, 1\) tok",
+    ),
     "another batch": ([[3]] * 3, r"positions \(3, 1\) were announced, but x has \(2, 1\)"),
 }
 
@@ -359,7 +377,11 @@ def test_beam_search_gives_every_hypothesis_the_score_it_has_from_scratch(kind):
 
 
 BAD_ORDERS = {
-    "too high": ([0, 2], ValueError, r"order \[0, 2\] does not choose from 2 sequences; .*0 to 1"),
+    "too high": (
+        [0, 2],
+        ValueError,
+        r"order \[0, 2\] does not choose from 2 sequences; .*0 to 1",
+    ),
     "below zero": ([0, -1], ValueError, r"order \[0, -1\] does not choose from 2 sequences"),
     "of none": (torch.zeros(0).long(), ValueError, r"order \[\] does not choose from 2 seq"),
     "more axes": ([[0, 1]], ValueError, r"order \(1, 2\) cannot reorder leading axes \(2,\)"),
@@ -418,7 +440,7 @@ def test_several_leading_axes_or_none_are_not_reordered(batch):
     attention = rotary()
     with remember(attention) as cache:
         attention(rand(*batch, 3, 12))
-        with pytest.raises(ValueError, match="cannot reorder leading axes .*both need exactly"):
+        with pytest.raises(ValueError, match=r"cannot reorder leading axes .*both need"):
             cache.reorder([0, 1])
 
 

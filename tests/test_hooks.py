@@ -269,7 +269,7 @@ def test_a_thread_without_a_block_gets_the_plain_function():
 
 
 def deep(attention, x, depth):
-    """A chain of checkpoints in each other: the inner ones are computed again by other threads."""
+    """Checkpoints in checkpoints: other threads compute the inner ones again."""
     if not depth:
         return attention(x)
     return checkpoint(deep, attention, x, depth - 1, use_reentrant=True)

@@ -293,7 +293,10 @@ def test_several_attentions_are_refused_with_the_paths_to_choose_from():
 
 MODELS = {
     "a list": (Block(mha(), mha()), "model.layers[0]"),
-    "a list in a list": (nn.Sequential(Block(mha(), mha()), nn.Identity()), "model[0].layers[0]"),
+    "a list in a list": (
+        nn.Sequential(Block(mha(), mha()), nn.Identity()),
+        "model[0].layers[0]",
+    ),
     "a dict": (nn.ModuleDict({"to left": mha(), "values left": mha()}), "model['to left']"),
     "an own name": (nn.Module(), "model.get_submodule('0')"),
 }
@@ -417,8 +420,8 @@ def test_a_subclass_that_says_no_shape_has_that_of_its_base():
 @pytest.mark.parametrize("stage", [Unsaid, Said, Elsewhere, Fewer])
 def test_a_stage_that_says_no_shape_is_refused_at_once(stage):
     words = (
-        f"{stage.__name__}.forward does not say the shapes of its wires concat.*; annotate what "
-        f"it returns, one alias of mhsa_lib.shapes for each wire"
+        f"{stage.__name__}.forward does not say the shapes of its wires concat.*; annotate "
+        f"what it returns, one alias of mhsa_lib.shapes for each wire"
     )
     with pytest.raises(TypeError, match=words), trace(mha(concat=stage())):
         pass
@@ -463,11 +466,14 @@ def test_nested_and_sparse_tensors_are_refused(tool):
             attention(nested)
         with pytest.raises(TypeError, match="context is a nested"), trace(attention):
             attention(rand(2, 3, 12), nested)
-    for x, layout in ((rand(2, 3, 12).to_sparse(), "coo"), (rand(3, 12).to_sparse_csr(), "csr")):
+    for x, layout in (
+        (rand(2, 3, 12).to_sparse(), "coo"),
+        (rand(3, 12).to_sparse_csr(), "csr"),
+    ):
         words = rf"x has the layout torch.sparse_{layout}; pass a dense tensor: x\.to_dense\(\)"
         with pytest.raises(TypeError, match=words), tool(attention):
             attention(x)
-    with pytest.raises(TypeError, match="mask has the layout torch.sparse_coo"):
+    with pytest.raises(TypeError, match=r"mask has the layout torch\.sparse_coo"):
         attention(rand(3, 12), mask=torch.ones(3, 3, dtype=torch.bool).to_sparse())
 
 

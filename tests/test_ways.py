@@ -41,8 +41,8 @@ def same(found, wanted):
 def passes(a, n):
     """Self-attention under three masks, and cross-attention."""
     torch.manual_seed(n)
-    x, context = torch.randn(2, n, 12), torch.randn(2, 7, 12)
-    given = [None, masks.causal, masks.padding([n, n // 2])]
+    x, context = torch.randn(2, n, 12), torch.randn(2, 7, a.d_context)
+    given = [None, masks.causal, masks.padding([n, n // 2])] if a.d_context == 12 else []
     return [a(x, mask=mask) for mask in given] + [a(x, context)]
 
 
@@ -52,7 +52,7 @@ def passes(a, n):
 def maps(a):
     """(module, name) of every linear map."""
     if isinstance(a, FusedMultiHeadAttention):
-        return [(a, "W_QKV"), (a, "W_O")]
+        return [(a, name) for name, _ in a.named_children()]
     return [(a.project, "W_Q"), (a.project, "W_K"), (a.project, "W_V"), (a, "W_O")]
 
 
@@ -112,9 +112,10 @@ CHANGES = [hooked, hooked_before, wrapped, parametrized, normed, another_forward
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("grad", [False, True])
 @pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("d_context", [None, 9])
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_is_done_to_a_map_is_done_at_every_length(change, n, grad, library):
-    fused, attention = both()
+def test_what_is_done_to_a_map_is_done_at_every_length(change, d_context, n, grad, library):
+    fused, attention = both(d_context=d_context)
     for a in (fused, attention):
         for owner, name in maps(a):
             change(owner, name)

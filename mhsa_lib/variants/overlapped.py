@@ -13,7 +13,6 @@ Source: Zhang, Luo, Wang, arXiv 2410.14874. As in the released code the scale is
 """
 
 from collections.abc import Callable
-from copy import deepcopy
 from typing import Any
 
 import torch
@@ -45,7 +44,7 @@ def overlap_heads(heads: Heads, overlap: int) -> WideHeads:
     [[[0.0, 1.0, 2.0, 3.0]], [[2.0, 3.0, 4.0, 5.0]], [[4.0, 5.0, 6.0, 0.0]]]
     """
     d_head = heads.shape[-1]
-    _fits(overlap, d_head)
+    check_overlap(overlap, d_head)
     last, first = heads[..., d_head - overlap :], heads[..., :overlap]
     nobody = torch.zeros_like(first[..., :1, :, :])
     before = torch.cat([nobody, last[..., :-1, :, :]], dim=-3)
@@ -60,7 +59,7 @@ class Overlap(Stage):
 
     def __init__(self, overlap: int) -> None:
         super().__init__()
-        _fits(overlap)
+        check_overlap(overlap)
         self.columns = overlap
 
     def extra_repr(self) -> str:
@@ -145,7 +144,7 @@ class OverlappedAttention(MultiHeadAttention):
         **stages: Any,
     ) -> None:
         d_head = checks.head_width(d_model, n_heads, d_head)
-        _fits(overlap, d_head)
+        check_overlap(overlap, d_head)
         own = {
             "split": OverlappedSplit(n_heads, overlap),
             "attend": OverlappedAttend(scale=d_head**-0.5, dropout=dropout),
@@ -210,7 +209,8 @@ def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
     return plain.train(attention.training)
 
 
-def _fits(overlap: int, d_head: int | None = None) -> None:
+def check_overlap(overlap: int, d_head: int | None = None) -> None:
+    """Raise for an overlap that is no number of columns, or wider than a head."""
     if isinstance(overlap, bool) or not isinstance(overlap, int):
         raise TypeError(f"overlap={overlap!r} is not a whole number of columns; pass an int.")
     if overlap < 0:

@@ -109,7 +109,7 @@ def _run(draw, module, cache, compute, sizes, sees, window, dtype, length):
             cache.forget()
             events.append(f"forget before call {call}")
             done = Sequences.empty(batch, module.d_model)
-        if call and draw.chance(0.2) and hasattr(cache, "reorder"):
+        if call and draw.chance(0.2) and cache.n_tokens and hasattr(cache, "reorder"):
             order = [draw.whole(0, batch - 1) for _ in range(batch)]
             events.append(f"reorder {order} before call {call}")
             cache.reorder(torch.tensor(order))
