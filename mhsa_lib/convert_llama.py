@@ -57,12 +57,14 @@ def from_llama(source: Any) -> GroupedQueryAttention:
 
     ``convert.from_llama(m)(x, mask=masks.causal)`` equals ``m(x, …)[0]`` with positions from 0
     and the model's causal mask; a layer with ``m.sliding_window`` needs
-    ``masks.sliding_window(m.sliding_window)``. Caps and sinks are those of the attention
-    "eager" ("sdpa" leaves Gemma2's cap out). Pairs of rotary columns are the two halves of a
-    head, frequencies plain or stretched as the configuration says: linear, proportional,
-    dynamic, llama3, yarn and longrope (``mhsa_lib.stretches``). Dynamic and longrope ones
-    depend on the length of the text: equal is one pass, and decoding as long as kept keys need
-    not turn again; after that, the call is refused (``ValueError``).
+    ``masks.sliding_window(m.sliding_window)``. A layer with a cap or sinks that is set to the
+    attention "sdpa", which knows neither, is refused (``ValueError``).
+
+    Pairs of rotary columns are the two halves of a head, frequencies plain or stretched as the
+    configuration says: linear, proportional, dynamic, llama3, yarn and longrope
+    (``mhsa_lib.stretches``). Dynamic and longrope ones depend on the length of the text: equal
+    is one pass, and decoding as long as kept keys need not turn again; the call in which they
+    would is refused (``ValueError``).
 
     Not converted: other classes (``TypeError``), parts that are not those of the class, such as
     adapters, or anything added to them (``ValueError``; merge adapters first).
@@ -131,9 +133,16 @@ def _norm(given: Any) -> Any:
 
 def _attend(source: Any, name: str, n_heads: int) -> GroupedAttend:
     scale, dropout = float(source.scaling), float(source.attention_dropout)
-    if name == "GptOssAttention":
-        return SinkAttend(scale, n_heads, dropout)
     # Gemma 3 keeps the name of the cap and does not use it.
-    if name == "Gemma2Attention" and source.attn_logit_softcapping is not None:
-        return CappedAttend(scale, float(source.attn_logit_softcapping), dropout)
-    return GroupedAttend(scale, dropout)
+    cap = source.attn_logit_softcapping if name == "Gemma2Attention" else None
+    if cap is None and name != "GptOssAttention":
+        return GroupedAttend(scale, dropout)
+    if getattr(source.config, "_attn_implementation", None) == "sdpa":
+        part = "sinks" if cap is None else "cap"
+        raise ValueError(
+            f"{name} is set to 'sdpa', which leaves out its {part}; set "
+            f"config._attn_implementation='eager' first."
+        )
+    if cap is None:
+        return SinkAttend(scale, n_heads, dropout)
+    return CappedAttend(scale, float(cap), dropout)

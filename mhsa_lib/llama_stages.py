@@ -92,7 +92,7 @@ class NormedProject(Project):
 
     Parameters
     ----------
-    d_model, d_heads, d_kv_heads, bias : as of ``Project``
+    d_model, d_heads, d_kv_heads, d_context, bias : as of ``Project``
     q_norm, k_norm : what is done to all columns of q and of k
 
     Examples
@@ -111,9 +111,10 @@ class NormedProject(Project):
         *,
         q_norm: Any,
         k_norm: Any,
+        d_context: int | None = None,
         bias: bool = False,
     ) -> None:
-        super().__init__(d_model, d_heads, d_kv_heads, bias=bias)
+        super().__init__(d_model, d_heads, d_kv_heads, d_context=d_context, bias=bias)
         self.q_norm, self.k_norm = q_norm, k_norm
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[QueryRows, KeyRows, ValueRows]:

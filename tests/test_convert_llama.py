@@ -272,6 +272,18 @@ def test_gpt_oss_leaves_a_part_of_every_row_to_its_sink():
     assert_close(sums[..., 0], torch.sigmoid(first - module.sinks))
 
 
+@pytest.mark.bothways
+@pytest.mark.parametrize(("kind", "part"), [("gemma2", "cap"), ("gpt_oss", "sinks")])
+def test_a_layer_that_is_set_to_leave_out_what_differs_is_refused(kind, part):
+    module = source(kind)
+    module.config._attn_implementation = "sdpa"
+    words = rf"Attention is set to 'sdpa', which leaves out its {part}; set config\._attn_impl"
+    with pytest.raises(ValueError, match=words):
+        convert.from_llama(module)
+    module.config._attn_implementation = "eager"
+    convert.from_llama(module)
+
+
 @pytest.mark.parametrize("kind", ["gemma2", "olmo2", "gpt_oss", "qwen3", "phi3"])
 def test_what_differs_has_no_fused_form(kind):
     stage = {"gemma2": "attend=CappedAttend", "gpt_oss": "attend=SinkAttend"}

@@ -2258,8 +2258,8 @@ MUTANTS = [
     Mutant(
         "from_llama: Gemma 3 caps its scores too",
         "convert_llama.py",
-        'name == "Gemma2Attention" and source',
-        'name in ("Gemma2Attention", "Gemma3Attention") and source',
+        'if name == "Gemma2Attention" else None',
+        'if name in ("Gemma2Attention", "Gemma3Attention") else None',
         "convert_llama",
     ),
     Mutant(
