@@ -955,7 +955,7 @@ MUTANTS = [
         "onednn",
     ),
     Mutant(
-        "memory of the same address is taken for the same weight",
+        "two parameters in one memory are taken for the same weight",
         "packing.py",
         "self.source is weight and self.memory.data_ptr() == weight.data_ptr()",
         "self.memory.data_ptr() == weight.data_ptr()",
