@@ -12,11 +12,8 @@ from torch.nn.utils import parametrizations, parametrize, prune, spectral_norm, 
 
 def maps(source: nn.Module) -> list[nn.Module]:
     """The linear maps of an attention, Conv1D included, as they are called."""
-    return [
-        m
-        for m in source.modules()
-        if getattr(m, "weight", None) is not None and m.weight.ndim == 2
-    ]
+    weights = {m: getattr(m, "weight", None) for m in source.modules()}
+    return [m for m, weight in weights.items() if weight is not None and weight.ndim == 2]
 
 
 class Twice(nn.Module):
@@ -103,8 +100,9 @@ def with_another_map(source):
 
 
 def with_tied_maps(source):
-    first, second = maps(source)[:2]
-    if first.weight.shape != second.weight.shape:
+    first, *others = maps(source)
+    second = next((W for W in others if W.weight.shape == first.weight.shape), None)
+    if second is None:
         return None
     second.weight = first.weight
     return source

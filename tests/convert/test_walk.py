@@ -6,12 +6,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import peft
 import pytest
 import torch
-from peft.tuners import lora
+from peft.tuners.lora import layer as lora
 from torch import nn
 from transformers import BertConfig, GPT2Config
 from transformers.models.bert import modeling_bert as bert
@@ -50,7 +51,7 @@ def walked(module: str, found: list[str]) -> Iterator[str]:
                 if not foreign.refuses(str(error)):
                     yield f"{kind.__name__} by {name}, unclear: {error!r}"
                 continue
-            yield from changed(name, convert_it, lambda: foreign.random(kind, configs))
+            yield from changed(name, convert_it, partial(foreign.random, kind, configs))
             found.append(f"{kind.__module__}.{kind.__qualname__} {name}")
 
 
@@ -89,7 +90,8 @@ def test_attentions_of_torch_are_converted_rightly_or_refused():
         for kind in kinds - {nn.MultiheadAttention}:
             refused(foreign.built(kind, []))
         for options in TORCH_OPTIONS:
-            wrong = list(changed("from_torch", convert.from_torch, lambda: of_torch(**options)))
+            build = partial(of_torch, **options)
+            wrong = list(changed("from_torch", convert.from_torch, build))
             assert not wrong, "\n".join(wrong)
     assert TORCHS in listed()
 
@@ -124,8 +126,11 @@ ADAPTED = {
 }
 
 
-@pytest.mark.parametrize("name", ADAPTED)
-@pytest.mark.parametrize("kind", ADAPTERS)
+NO_CONV1D = {"LoHa", "LoKr", "OFT"}  # these cannot adapt GPT-2's maps
+PAIRS = [(n, k) for n in ADAPTED for k in ADAPTERS if n == "from_bert" or k not in NO_CONV1D]
+
+
+@pytest.mark.parametrize(("name", "kind"), PAIRS)
 def test_an_adapter_is_refused_until_it_is_merged(name, kind):
     attention, config_of, targets = ADAPTED[name]
     configs = [config_of(hidden_size=12, num_attention_heads=3, attn_implementation="eager")]
@@ -139,7 +144,7 @@ def test_an_adapter_is_refused_until_it_is_merged(name, kind):
         for part, parameter in adapted.named_parameters():
             if parameter.requires_grad and "vera_lambda" in part:
                 nn.init.normal_(parameter)
-        words = r"of peft\..* is not converted by convert\..*; .*merge_and_unload"
+        words = r"Linear.* is not converted by convert\..*; .*merge_and_unload"
         with pytest.raises(ValueError, match=words):
             convert_it(source)
         merged = adapted.merge_and_unload()
@@ -155,8 +160,7 @@ def test_attentions_of_peft_are_refused():
         for kind in kinds:
             refused(foreign.built(kind, []))
         source = of_torch()
-        layer = lora.MultiheadAttention(source, "one", lora.LoraConfig(), r=2, lora_alpha=2)
-        refused(layer)
+        refused(lora.MultiheadAttention(source, "one", peft.LoraConfig(), r=2, lora_alpha=2))
 
 
 TORCHTUNES = """
