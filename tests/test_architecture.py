@@ -158,6 +158,7 @@ LONGER = {
     "trace": 240,
     "wall": 300,
     "variants.overlapped": 215,
+    "composition": 210,
     "plots.heat": 225,
 }
 
