@@ -83,6 +83,7 @@ class CacheCalculator(Figure):
 
     @property
     def refusal(self) -> str | None:
+        """Why these heads do not go together, with a repair; None if they do."""
         heads = {name: self.sizes[name] for name in ("n_heads", "n_kv_heads", "d_head")}
         return problem_of(d_model=heads["n_heads"] * heads["d_head"], **heads)
 

@@ -45,6 +45,7 @@ class HeadBudget(Figure):
 
     @property
     def refusal(self) -> str | None:
+        """Why the library refuses these sizes, with a repair; None if it takes them."""
         return problem_of(self.d_model, self.n_heads, self.n_heads, self.d_head)
 
     @property

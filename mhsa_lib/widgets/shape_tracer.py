@@ -72,6 +72,7 @@ class ShapeTracer(Figure):
 
     @property
     def refusal(self) -> str | None:
+        """Why the library refuses these sizes, with a repair; None if it takes them."""
         if self._attention is not None:
             return None
         return problem_of(self.d_model, self.n_heads, self.n_kv_heads, self.d_head)
