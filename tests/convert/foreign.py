@@ -192,11 +192,11 @@ def farthest(name: str, source: nn.Module, ours: nn.Module) -> float:
 
 
 def outcome(name: str, convert_it: Callable[[Any], Any], source: nn.Module) -> str:
-    """ "equal", or the words of a refusal, or what is neither."""
+    """ "equal" or "refused", or what is neither."""
     try:
         ours = convert_it(source)
     except (TypeError, ValueError) as error:
-        return str(error) if refuses(str(error)) else f"unclear: {error!r}"
+        return "refused" if refuses(str(error)) else f"unclear: {error!r}"
     far = farthest(name, source, ours)
     return "equal" if far <= 1e-5 else f"{far:.2g} from its source"
 
