@@ -25,7 +25,6 @@ from tests.convert import foreign, mutilated
 from tests.drawn import filled, rand
 from tests.test_battery import VARIANTS
 
-
 pytestmark = pytest.mark.nohook  # the shape hook refuses a wrong Python type before we do
 
 
