@@ -11,6 +11,22 @@ import torch
 from torch import Tensor
 
 
+def text(name: str, given: str) -> None:
+    """Text of whole characters: no lone surrogate, half of one, which no file can hold.
+
+    >>> text("tokens", "a" + chr(0xD83D))
+    Traceback (most recent call last):
+    ...
+    ValueError: tokens holds half of a character, U+D83D at 1; pass the whole character, ...
+    """
+    for place, letter in enumerate(given):
+        if "\ud800" <= letter <= "\udfff":
+            raise ValueError(
+                f"{name} holds half of a character, U+{ord(letter):X} at {place}; pass the "
+                f'whole character, or text.encode("utf-8", "replace").decode("utf-8").'
+            )
+
+
 def positive(**sizes: int) -> None:
     """Sizes are whole numbers of at least one.
 
@@ -144,11 +160,13 @@ def tokens(
     ...
     ValueError: x is 8 wide, shape (2, 5, 8), but d_model=12; the last axis must be d_model.
     """
-    right = isinstance(x, Tensor) and x.ndim >= 2 and x.shape[-1] == d_model
+    strided = isinstance(x, Tensor) and x.layout is torch.strided and not x.is_nested
+    right = strided and x.ndim >= 2 and x.shape[-1] == d_model
     if right and like is not None and x.dtype is like.dtype and x.device == like.device:
         return
     if not isinstance(x, Tensor):
         raise TypeError(f"{name} is a {type(x).__name__}; pass a tensor (…, seq, {d_model}).")
+    dense(name, x)
     if not x.is_floating_point():
         raise TypeError(
             f"{name} has dtype {x.dtype}; attention needs floating point: "
@@ -183,6 +201,25 @@ def reads(project: Any, d_context: int | None) -> None:
         raise ValueError(
             f"d_context={d_context}, but project={type(project).__name__} reads contexts of "
             f"another width; make the project for it, as Project(…, d_context={d_context})."
+        )
+
+
+def dense(name: str, tensor: Tensor) -> None:
+    """A tensor in which every number has its place, neither nested nor sparse.
+
+    >>> dense("x", torch.zeros(2, 3).to_sparse())
+    Traceback (most recent call last):
+    ...
+    TypeError: x has the layout torch.sparse_coo; pass a dense tensor: x.to_dense().
+    """
+    if tensor.is_nested:
+        raise TypeError(
+            f"{name} is a nested tensor; pass a dense one, {name}.to_padded_tensor(0.0), and "
+            f"the lengths as mask, masks.padding(lengths)."
+        )
+    if tensor.layout is not torch.strided:
+        raise TypeError(
+            f"{name} has the layout {tensor.layout}; pass a dense tensor: {name}.to_dense()."
         )
 
 
@@ -229,6 +266,7 @@ def boolean(mask: Any) -> None:
             f"mask is a {type(mask).__name__}; "
             f"pass a bool tensor or a predicate of mhsa_lib.masks."
         )
+    dense("mask", mask)
     if mask.dtype is not torch.bool:
         raise TypeError(
             f'mask has dtype {mask.dtype}, not bool; True means "may look". '

@@ -9,6 +9,7 @@ numbers; ``python -m mhsa_lib.bench`` measures them again.
 import torch
 
 from mhsa_lib import onednn
+from mhsa_lib.plain import plain
 from mhsa_lib.shapes import Keys, Queries
 
 
@@ -19,7 +20,7 @@ def reads_most(k: Keys) -> bool:
     fastest as the left factor of a plain product.
     """
     many = k.numel() * k.element_size() >= 4 * 2**20
-    return many and k.device.type == "cpu" and not torch.compiler.is_compiling()
+    return many and k.is_cpu
 
 
 def is_short(dtype: torch.dtype, n_query: int, n_key: int) -> bool:
@@ -34,9 +35,8 @@ def writes_out(q: Queries, k: Keys, dropout: float) -> bool:
     """Whether few tokens are faster written out: the CPU kernel is slow in bfloat16."""
     if dropout or not is_short(q.dtype, q.shape[-2], k.shape[-2]):
         return False
-    plain = q.device.type == "cpu" and q.shape[-3] == k.shape[-3]
-    long_enough = trains(q) or q.shape[-2] >= 64
-    return plain and long_enough and not torch.compiler.is_compiling()
+    own_keys, long_enough = q.shape[-3] == k.shape[-3], trains(q) or q.shape[-2] >= 64
+    return own_keys and long_enough and plain(q, k)
 
 
 def in_tiles(q: Queries, k: Keys, dropout: float) -> bool:
@@ -46,17 +46,22 @@ def in_tiles(q: Queries, k: Keys, dropout: float) -> bool:
     was seen where oneDNN is faster in float32 too; elsewhere the kernel is left alone.
     """
     few = min(q.shape[-2], k.shape[-2])
-    if few < 64 or dropout or q.device.type != "cpu" or torch.compiler.is_compiling():
+    if few < 64 or dropout:
         return False
-    if q.dtype is torch.bfloat16:
-        return onednn.is_faster()
-    return q.dtype is torch.float32 and few >= 256 and not trains(q) and onednn.is_faster()
+    if q.dtype is not torch.bfloat16 and (
+        q.dtype is not torch.float32 or few < 256 or trains(q)
+    ):
+        return False
+    return plain(q, k) and onednn.is_chosen()
 
 
-def cuts_finely(q: Queries) -> bool:
-    """The CPU kernel leaves out what lies ahead 512 keys at a time; blocks of 64 leave more."""
-    few = 256 <= q.shape[-2] <= 1024
-    return few and q.device.type == "cpu" and not (trains(q) or torch.compiler.is_compiling())
+def cuts_finely(q: Queries, dropout: float) -> bool:
+    """The CPU kernel leaves out what lies ahead 512 keys at a time; blocks of 64 leave more.
+
+    Never under dropout: what is computed again for a checkpoint, now with gradients, has to
+    draw the same numbers in the same blocks.
+    """
+    return 256 <= q.shape[-2] <= 1024 and q.is_cpu and not (dropout or trains(q))
 
 
 def trains(q: Queries) -> bool:

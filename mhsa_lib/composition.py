@@ -94,11 +94,7 @@ class LowRank(Branch):
     def __init__(self, d_model: int, n_heads: int, rank: int, place: str, side: str) -> None:
         super().__init__()
         checks.positive(d_model=d_model, n_heads=n_heads, rank=rank)
-        if rank > n_heads:
-            raise ValueError(
-                f"rank={rank} exceeds n_heads={n_heads}; a map of heads to heads has at most "
-                f"that rank: try rank={n_heads}."
-            )
+        check_rank(n_heads, rank)
         self.sizes = {"d_model": d_model, "n_heads": n_heads}
         self.rank, self.side = rank, _known(side)
         d_hidden, maps = 4 * n_heads, SIDES[side][0]
@@ -189,6 +185,22 @@ def five_branches(d_model: int, n_heads: int, rank: int, place: str) -> Compose:
         *(LowRank(d_model, n_heads, rank, place, side) for side in SIDES),
         *(Gate(d_model, n_heads, place, side) for side in SIDES),
     )
+
+
+def check_rank(n_heads: int, rank: int) -> None:
+    """Raise ``ValueError`` for a rank that no map of heads to heads has.
+
+    >>> check_rank(n_heads=3, rank=9)
+    Traceback (most recent call last):
+    ...
+    ValueError: rank=9 exceeds n_heads=3; a map of heads to heads has at most that rank: ...
+    """
+    checks.positive(n_heads=n_heads, rank=rank)
+    if rank > n_heads:
+        raise ValueError(
+            f"rank={rank} exceeds n_heads={n_heads}; a map of heads to heads has at most "
+            f"that rank: try rank={n_heads}."
+        )
 
 
 def _known(side: str) -> str:

@@ -1,118 +1,148 @@
-"""Weights of Llama and its kin in our five stages: shared keys, rotary positions, head norms.
+"""Weights of Llama and its kin in our five stages: shared keys, rotary positions, norms, sinks.
 
 Source: Touvron et al., "Llama 2", arXiv 2307.09288; Grattafiori et al., "The Llama 3 Herd of
-Models", section 3.2, arXiv 2407.21783; Qwen Team, "Qwen3", section 2, arXiv 2505.09388.
+Models", section 3.2, arXiv 2407.21783; Qwen Team, "Qwen3", section 2, arXiv 2505.09388; Gemma
+Team, "Gemma 2", arXiv 2408.00118, and "Gemma 3", arXiv 2503.19786; Abdin et al., "Phi-3", arXiv
+2404.14219; OLMo Team, "2 OLMo 2 Furious", arXiv 2501.00656; OpenAI, "gpt-oss", 2508.10925.
 """
 
-import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor, nn
 
-from mhsa_lib.rope import HALVES, Rotary, RotarySplit
+from mhsa_lib import carried, convert_source, known
+from mhsa_lib.convert_source import MODELS
+from mhsa_lib.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
+from mhsa_lib.rope import HALVES, RotarySplit
 from mhsa_lib.stages import Project
-from mhsa_lib.variants.grouped import GroupedQueryAttention
+from mhsa_lib.stretches import Llama3Stretch as Llama3Stretch
+from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention
 
-KNOWN = ("LlamaAttention", "MistralAttention", "Qwen2Attention", "Qwen3Attention")
-"""Classes that are converted. Others have the same parameters and another function."""
+_MAPS: known.Kinds = {path: (nn.Linear,) for path in ("q_proj", "k_proj", "v_proj", "o_proj")}
 
 
-@dataclass(frozen=True)
-class Llama3Stretch:
-    """Llama 3.1's frequencies for long texts: what turned slowly in training turns slower.
+def _normed(norm: str) -> known.Kinds:
+    return {**_MAPS, "q_norm": (MODELS + norm,), "k_norm": (MODELS + norm,)}
 
-    Counted are the turns of a pair within ``length`` tokens: below ``low`` turns it becomes
-    ``factor`` times slower, above ``high`` it stays, between them the two are blended.
 
-    >>> import torch
-    >>> Llama3Stretch(factor=8.0)(torch.tensor([1.0, 2**-13])).tolist() == [1.0, 2**-16]
-    True
-    """
-
-    factor: float = 8.0
-    low: float = 1.0
-    high: float = 4.0
-    length: int = 8192
-
-    def __call__(self, frequencies: Tensor) -> Tensor:
-        turns = self.length * frequencies / (2 * math.pi)
-        kept = ((turns - self.low) / (self.high - self.low)).clamp(0, 1)
-        return frequencies * (kept + (1 - kept) / self.factor)
+KNOWN: dict[str, known.Kinds] = {
+    "llama.modeling_llama.LlamaAttention": _MAPS,
+    "mistral.modeling_mistral.MistralAttention": _MAPS,
+    "qwen2.modeling_qwen2.Qwen2Attention": _MAPS,
+    "qwen3.modeling_qwen3.Qwen3Attention": _normed("qwen3.modeling_qwen3.Qwen3RMSNorm"),
+    "gemma.modeling_gemma.GemmaAttention": _MAPS,
+    "gemma2.modeling_gemma2.Gemma2Attention": _MAPS,
+    "gemma3.modeling_gemma3.Gemma3Attention": _normed("gemma3.modeling_gemma3.Gemma3RMSNorm"),
+    "phi3.modeling_phi3.Phi3Attention": {"qkv_proj": (nn.Linear,), "o_proj": (nn.Linear,)},
+    "olmo2.modeling_olmo2.Olmo2Attention": _normed("olmo2.modeling_olmo2.Olmo2RMSNorm"),
+    "gpt_oss.modeling_gpt_oss.GptOssAttention": _MAPS,
+}
+"""Classes that are converted, by their name below ``transformers.models``, and their parts."""
 
 
 def from_llama(source: Any) -> GroupedQueryAttention:
-    """From a Hugging Face ``LlamaAttention``, or Mistral's, Qwen2's or Qwen3's.
+    """From a Hugging Face ``LlamaAttention``, or one of its relatives:
+
+    ===================  ==================================================================
+    Llama, Mistral       rotary positions as the stage ``split``
+    Qwen2, Qwen3         biases; norms of every head, in ``split``
+    Gemma                a ``d_head`` of its own
+    Gemma2               scores under a cap: ``llama_stages.CappedAttend``
+    Gemma3               norms of every head; positions of the kind of its layer
+    Phi3                 one packed map; ``rope.PartialRotary`` where a part of a head turns
+    Olmo2                norms of all heads together: ``llama_stages.NormedProject``
+    GptOss               sinks: ``llama_stages.SinkAttend``, whose weights sum to less than 1
+    ===================  ==================================================================
 
     ``convert.from_llama(m)(x, mask=masks.causal)`` equals ``m(x, …)[0]`` with positions from 0
     and the model's causal mask; a layer with ``m.sliding_window`` needs
-    ``masks.sliding_window(m.sliding_window)``. Rotary positions come along as the stage
-    ``split``: pairs are the two halves of a head, frequencies those of the configuration,
-    plain or stretched as in Llama 3.1 (other kinds: ``ValueError``). So do Qwen2's biases and
-    Qwen3's norms of every head.
+    ``masks.sliding_window(m.sliding_window)``. A layer with a cap or sinks that is set to the
+    attention "sdpa", which knows neither, is refused (``ValueError``).
 
-    Other classes are refused (``TypeError``): Gemma's, for one, has the same parameters and
-    computes another function.
+    Pairs of rotary columns are the two halves of a head, frequencies plain or stretched as the
+    configuration says: linear, proportional, dynamic, llama3, yarn and longrope
+    (``mhsa_lib.stretches``). Dynamic and longrope ones depend on the length of the text: equal
+    is one pass, and decoding as long as kept keys need not turn again; the call in which they
+    would is refused (``ValueError``).
+
+    Not converted: other classes (``TypeError``), parts that are not those of the class, such as
+    adapters, or anything added to them (``ValueError``; merge adapters first).
     """
-    kind = type(source).__name__
-    if kind not in KNOWN:
-        raise TypeError(
-            f"convert.from_llama takes {', '.join(KNOWN[:-1])} or {KNOWN[-1]}, not {kind}; "
-            f"pass the attention module itself, not the block or the model around it."
-        )
-    maps = source.q_proj, source.k_proj, source.v_proj, source.o_proj
-    d_model, d_head = source.q_proj.in_features, source.head_dim
-    n_heads, n_kv_heads = (W.out_features // d_head for W in maps[:2])
+    name = convert_source.checked(source, KNOWN, "has no conversion by convert.from_llama")
+    weights, biases = _projections(source)
+    (d_heads, d_model), d_kv_heads = weights[0].shape, weights[1].shape[0]
+    d_head, bias = source.head_dim, any(given is not None for given in biases)
+    n_heads, n_kv_heads = d_heads // d_head, d_kv_heads // d_head
     norms = {
-        name: _norm(getattr(source, name))
-        for name in ("q_norm", "k_norm")
-        if hasattr(source, name)
+        norm: _norm(getattr(source, norm))
+        for norm in ("q_norm", "k_norm")
+        if hasattr(source, norm)
     }
-    project_bias = source.q_proj.bias is not None
+    layer_type = getattr(source, "layer_type", None)
+    if getattr(source, "is_sliding", False):  # before transformers 5, all that Gemma 3 says
+        layer_type = "sliding_attention"
+    rotary = convert_source.rotary(
+        source.config,
+        d_head,
+        HALVES,
+        layer_type=layer_type,
+        partial=name == "Phi3Attention",
+    )
+    project, of_heads = Project(d_model, d_heads, d_kv_heads, bias=bias), norms
+    if name == "Olmo2Attention":
+        project = NormedProject(d_model, d_heads, d_kv_heads, bias=bias, **norms)
+        of_heads = {}
     attention = GroupedQueryAttention(
         d_model,
         n_heads,
         n_kv_heads,
         d_head=d_head,
         bias=source.o_proj.bias is not None,
-        dropout=source.attention_dropout,
-        project=Project(d_model, n_heads * d_head, n_kv_heads * d_head, bias=project_bias),
-        split=RotarySplit(n_heads, _rotary(source.config, d_head), n_kv_heads, **norms),
-    )
-    attention.attend.scale = source.scaling
-    ours = attention.project.W_Q, attention.project.W_K, attention.project.W_V, attention.W_O
-    for linear, given in zip(ours, maps, strict=True):
-        linear.load_state_dict(given.state_dict())
-    return attention.to(source.q_proj.weight).train(source.training)
+        project=project,
+        split=RotarySplit(n_heads, rotary, n_kv_heads, **of_heads),
+        attend=_attend(source, name, n_heads),
+    ).to(weights[0])
+    maps = project.W_Q, project.W_K, project.W_V
+    for linear, weight, given in zip(maps, weights, biases, strict=True):
+        known.copy(linear, weight, given)
+    known.copy(attention.W_O, source.o_proj.weight, source.o_proj.bias)
+    for norm, ours in norms.items():
+        convert_source.fill(ours.weight, getattr(source, norm).weight)
+    if isinstance(attention.attend, SinkAttend):
+        convert_source.fill(attention.attend.sinks, source.sinks)
+    return attention.train(source.training)
 
 
-def _norm(given: Any) -> nn.RMSNorm:
-    norm = nn.RMSNorm(given.weight.shape, eps=given.variance_epsilon)
-    norm.load_state_dict(given.state_dict())
-    return norm
+def _projections(source: Any) -> tuple[Sequence[Tensor], Sequence[Tensor | None]]:
+    """Weights and biases of the three maps, cut out of one where they are packed."""
+    if not hasattr(source, "qkv_proj"):
+        maps = source.q_proj, source.k_proj, source.v_proj
+        return [W.weight for W in maps], [W.bias for W in maps]
+    packed, d_kv_heads = source.qkv_proj, source.num_key_value_heads * source.head_dim
+    widths = [packed.out_features - 2 * d_kv_heads, d_kv_heads, d_kv_heads]
+    return carried.cut(packed.weight, widths), carried.cut(packed.bias, widths)
 
 
-def _rotary(config: Any, d_head: int) -> Rotary:
-    rope = getattr(config, "rope_parameters", None)
-    if rope is None:  # before transformers 5
-        rope = {"rope_theta": config.rope_theta, **(config.rope_scaling or {})}
-    kind = rope.get("rope_type", rope.get("type", "default"))
-    if kind not in ("default", "llama3"):
+def _norm(given: Any) -> Any:
+    """The same norm, of the width of theirs; Gemma's differs."""
+    if type(given).__name__ == "Gemma3RMSNorm":
+        return GemmaNorm(len(given.weight), given.eps)
+    return nn.RMSNorm(len(given.weight), eps=given.variance_epsilon)
+
+
+def _attend(source: Any, name: str, n_heads: int) -> GroupedAttend:
+    scale, dropout = float(source.scaling), float(source.attention_dropout)
+    # Gemma 3 keeps the name of the cap and does not use it.
+    cap = source.attn_logit_softcapping if name == "Gemma2Attention" else None
+    if cap is None and name != "GptOssAttention":
+        return GroupedAttend(scale, dropout)
+    if getattr(source.config, "_attn_implementation", None) == "sdpa":
+        part = "sinks" if cap is None else "cap"
         raise ValueError(
-            f"rotary positions of kind {kind!r} are not converted; 'default' and 'llama3' are. "
-            f"Copy the weights into a GroupedQueryAttention with a RotarySplit of your own."
+            f"{name} is set to 'sdpa', which leaves out its {part}; set "
+            f"config._attn_implementation='eager' first."
         )
-    if rope.get("partial_rotary_factor", 1.0) != 1.0:
-        raise ValueError(
-            f"partial_rotary_factor={rope['partial_rotary_factor']} turns only a part of every "
-            f"head; 1.0 is converted, which turns all of it."
-        )
-    stretch = None
-    if kind == "llama3":
-        stretch = Llama3Stretch(
-            rope["factor"],
-            rope["low_freq_factor"],
-            rope["high_freq_factor"],
-            rope.get("original_max_position_embeddings", config.max_position_embeddings),
-        )
-    return Rotary(d_head, rope["rope_theta"], HALVES, stretch)
+    if cap is None:
+        return SinkAttend(scale, n_heads, dropout)
+    return CappedAttend(scale, float(cap), dropout)

@@ -86,7 +86,8 @@ def _below(
     n_rows: int, low: int, high: int, end: int, band: Band, dtype: torch.dtype
 ) -> Tensor:
     """What is added to the scores of keys from ``low`` to ``high``, seen from the first row."""
-    row, key = torch.arange(up(n_rows))[:, None], torch.arange(low, high)
+    row = torch.arange(up(n_rows), device="cpu")[:, None]
+    key = torch.arange(low, high, device="cpu")
     # Rows that only fill up the tile may see anything: they are thrown away.
     allowed = (row >= n_rows) | (band.allows(row, key) & (key < end))
     return masks.to_additive(allowed, dtype)

@@ -1,7 +1,11 @@
 """Masks that are rules, on a GPU: FlexAttention compiles the rule into the kernel.
 
-A block mask, made once for a rule and a size, says which blocks of 128 × 128 pairs hold
-anything; the others are skipped, and no (query × key) tensor of numbers exists.
+A block mask says which blocks of 128 × 128 pairs hold anything; the others are skipped, and no
+(query × key) tensor of numbers exists. It is made once for all equal rules of a size, and anew
+in every call for a custom rule, which may read a tensor that has changed.
+
+Compiling takes seconds. Few queries, as in decoding, are left to a boolean tensor, and a new
+number of keys compiles nothing: from the second on, torch takes sizes as variables.
 
 Source: Dong et al., "Flex Attention", arXiv 2412.05496.
 """
@@ -16,20 +20,31 @@ from torch import Tensor
 from mhsa_lib import masks
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 
+FEWEST = 128
+"""Fewer queries than fill one block are not worth compiling for."""
+
+TAKES_ANY_SIZE = torch.__version__ >= "2.7"
+"""Before, FlexAttention with sizes as variables failed (pytorch/pytorch#139064, #146745)."""
+
 
 def serves(q: Queries, mask: masks.Predicate, dropout: float) -> bool:
-    """Whether FlexAttention is the kernel for this: on CUDA, 16 columns or more, no dropout."""
-    return q.device.type == "cuda" and q.ndim == 4 and q.shape[-1] >= 16 and not dropout
+    """Whether FlexAttention is the kernel for this.
+
+    It is on CUDA, for 128 queries or more of 16 columns or more, without dropout, from
+    torch 2.7 on.
+    """
+    fits = q.ndim == 4 and q.shape[-2] >= FEWEST and q.shape[-1] >= 16
+    return q.device.type == "cuda" and TAKES_ANY_SIZE and fits and not dropout
 
 
 def attend(q: Queries, k: Keys, v: Values, mask: masks.Predicate, scale: float) -> HeadOutputs:
     """z under a predicate; a query that sees nothing gets zeros."""
-    blocks = _blocks(mask, len(q), q.shape[-3], q.shape[-2], k.shape[-2], q.device)
+    made = _kept if mask.fixed else _blocks
+    blocks = made(mask, len(q), q.shape[-3], q.shape[-2], k.shape[-2], q.device)
     grouped = q.shape[-3] != k.shape[-3]
     return _kernel(q.device.type)(q, k, v, block_mask=blocks, scale=scale, enable_gqa=grouped)
 
 
-@lru_cache(maxsize=32)
 def _blocks(
     mask: masks.Predicate,
     batch: int,
@@ -40,17 +55,23 @@ def _blocks(
 ) -> Any:
     from torch.nn.attention.flex_attention import create_block_mask
 
-    shift = n_key - n_query
-    probe = mask(torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, dtype=torch.long))
+    mask = mask.to(device)
+    # A tensor, because a number would be a constant of the compiled kernel.
+    shift = torch.tensor(n_key - n_query, device=device)
+    position = torch.zeros(1, dtype=torch.long, device=device)
+    probe = mask.allows(position[:, None], position)
     by_batch, by_head = ((1,) * 4 + tuple(probe.shape))[-4:-2]
     return create_block_mask(
-        lambda b, h, query, key: _of_one_head(mask(query + shift, key), b, h),
+        lambda b, h, query, key: _of_one_head(mask.allows(query + shift, key), b, h),
         batch if by_batch > 1 else None,
         n_heads if by_head > 1 else None,
         n_query,
         n_key,
         device=device,
     )
+
+
+_kept = lru_cache(maxsize=32)(_blocks)
 
 
 def _of_one_head(allowed: Tensor, b: Tensor, h: Tensor) -> Tensor:
@@ -68,4 +89,4 @@ def _kernel(device: str) -> Callable[..., Tensor]:
     from torch.nn.attention.flex_attention import flex_attention
 
     kernel: Any = flex_attention
-    return torch.compile(kernel, dynamic=False) if device == "cuda" else kernel
+    return torch.compile(kernel) if device == "cuda" else kernel

@@ -5,6 +5,7 @@ Source: Vaswani et al., "Attention Is All You Need", section 3.2, arXiv 1706.037
 
 import torch
 from einops import rearrange, repeat
+from torch import Tensor
 
 from mhsa_lib import checks
 from mhsa_lib.shapes import (
@@ -82,6 +83,32 @@ def softmax(scores: Scores, mask: Mask | None = None) -> Weights:
     sees_nothing = ~mask.any(dim=-1, keepdim=True)
     scores = scores.masked_fill(~mask & ~sees_nothing, float("-inf"))
     return torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
+
+
+def cap(scores: Scores, most: float) -> Scores:
+    """Scores bent to stay between -most and most: most · tanh(scores / most).
+
+    Source: Gemma Team, "Gemma 2", section 2, arXiv 2408.00118.
+
+    >>> cap(torch.tensor([[[0.01, 100.0]]]), most=5.0)
+    tensor([[[0.0100, 5.0000]]])
+    """
+    return scores if most == float("inf") else most * torch.tanh(scores / most)
+
+
+def softmax_with_sinks(scores: Scores, sinks: Tensor, mask: Mask | None = None) -> Weights:
+    """As ``softmax``, with one more score (head) in every row, whose share is left out.
+
+    A query that may look at nothing gets weights of zero, as everywhere.
+
+    >>> softmax_with_sinks(torch.zeros(1, 1, 3), torch.zeros(1))
+    tensor([[[0.2500, 0.2500, 0.2500]]])
+    """
+    column = sinks.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
+    if mask is not None:
+        keys = mask.expand(*mask.shape[:-1], scores.shape[-1])
+        mask = torch.cat([keys, keys.any(dim=-1, keepdim=True)], dim=-1)
+    return softmax(torch.cat([scores, column], dim=-1), mask)[..., :-1]
 
 
 def mix(weights: Weights, v: Heads) -> HeadOutputs:

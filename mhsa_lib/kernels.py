@@ -15,8 +15,10 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.compiler import is_compiling
 
-from mhsa_lib import choice, flex, masks, tiles, written
+from mhsa_lib import choice, flex, functional, masks, tiles, written
+from mhsa_lib.plain import only_run, recorded
 from mhsa_lib.reach import Band
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 
@@ -46,6 +48,9 @@ def attend(
     True
     """
     options = {"scale": scale, "dropout_p": dropout, "spend_q": spend_q}
+    if not only_run():
+        kernel = _for_any_length if recorded() else _by_definition
+        return kernel(q, k, v, mask, options)
     if mask is None:
         return _whole(q, k, v, options)
     shift = k.shape[-2] - q.shape[-2]
@@ -59,15 +64,43 @@ def attend(
         return written.attend(q, k, v, allowed, scale)
     if not isinstance(mask, masks.Predicate):
         return _with_tensor(q, k, v, mask, options)
-    if torch.compiler.is_compiling():
-        return _with_tensor(q, k, v, mask, options)
     if flex.serves(q, mask, dropout):
         return flex.attend(q, k, v, mask, scale)
-    if q.device.type != "cpu":
+    if not q.is_cpu:
         return _with_tensor(q, k, v, mask, options)
     if _cuts_sequences(mask, q):
         return _each_sequence(q, k, v, mask, shift, options)
     return _blocks(q, k, v, mask, options)
+
+
+def _for_any_length(
+    q: Queries, k: Keys, v: Values, mask: Any, options: dict[str, Any]
+) -> HeadOutputs:
+    """What is recorded now is run with other lengths later: no decision may rest on them."""
+    known = isinstance(mask, masks.Predicate) and mask.reach.exact
+    causal = known and mask.reach == masks.causal.reach
+    if causal and _surely_equal(q.shape[-2], k.shape[-2]):
+        return _sdpa(q, k, v, options, is_causal=True)
+    mask = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
+    return _sdpa(q, k, v, options) if mask is None else _masked(q, k, v, mask, options)
+
+
+def _surely_equal(n: Any, m: Any) -> bool:
+    if not is_compiling():  # torch.jit writes no condition down
+        return False
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    return statically_known_true(n == m)
+
+
+def _by_definition(
+    q: Queries, k: Keys, v: Values, mask: Any, options: dict[str, Any]
+) -> HeadOutputs:
+    """Plain products carry batches, tangents, derivatives of any order; weights are written."""
+    k, v = (functional.share_heads(t, q.shape[-3]) for t in (k, v))
+    scores = functional.score(q, k, options["scale"])
+    weights = functional.softmax(scores, masks.resolve(mask, scores.shape, q.device))
+    return functional.mix(F.dropout(weights, options["dropout_p"]), v)
 
 
 def _without_tensor(
@@ -83,7 +116,7 @@ def _without_tensor(
         return written.attend_in_band(q, k, v, band, shift, options["scale"])
     if choice.in_tiles(q, k, options["dropout_p"]):
         return _tiled(q, k, v, band, shift, options)
-    if band == Band(ahead=0) and shift == 0 and not choice.cuts_finely(q):
+    if band == Band(ahead=0) and shift == 0 and not choice.cuts_finely(q, options["dropout_p"]):
         return _sdpa(q, k, v, options, is_causal=True)
     return None
 
@@ -137,14 +170,16 @@ def _each_sequence(
         part = q[i : i + 1, :, :rows], k[i : i + 1, :, :keys], v[i : i + 1, :, :keys]
         z = _cut(*part, mask.reach.band, shift, options)
         parts.append(F.pad(z, (0, 0, 0, n_query - rows)) if rows < n_query else z)
-    return torch.cat(parts) if len(parts) > 1 else parts[0]
+    if len(parts) == 1:
+        return parts[0]
+    return torch.cat(parts) if parts else _nothing(q, k, v)
 
 
 def _cut(
     q: Queries, k: Keys, v: Values, band: Band, shift: int, options: dict[str, Any]
 ) -> HeadOutputs:
     if not (q.shape[-2] and k.shape[-2]):
-        return _nothing(q, v)
+        return _nothing(q, k, v)
     z = _without_tensor(q, k, v, band, shift, options)
     if z is None:
         rule = masks.Predicate(band.allows, "band", masks.Reach(band))
@@ -163,7 +198,7 @@ def _blocks(
     """The rule asked about some queries at a time, and about the keys in their reach."""
     n_query, n_key = q.shape[-2], k.shape[-2]
     shift = n_key - n_query if shift is None else shift
-    rows = 64 if choice.cuts_finely(q) else BLOCK
+    rows = 64 if choice.cuts_finely(q, options["dropout_p"]) else BLOCK
     parts = []
     for start in range(0, n_query, rows):
         end = min(start + rows, n_query)
@@ -174,26 +209,33 @@ def _blocks(
         allowed = allowed.expand(*allowed.shape[:-2], end - start, high - low)
         keys = k[..., low:high, :], v[..., low:high, :]
         parts.append(_with_tensor(q[..., start:end, :], *keys, allowed, options))
-    return torch.cat(parts, dim=-2) if parts else _nothing(q, v)
+    return torch.cat(parts, dim=-2) if parts else _nothing(q, k, v)
 
 
 def _with_tensor(
     q: Queries, k: Keys, v: Values, mask: Any, options: dict[str, Any]
 ) -> HeadOutputs:
     mask = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
-    if mask is None:
-        return _whole(q, k, v, options)
+    return _whole(q, k, v, options) if mask is None else _masked(q, k, v, mask, options)
+
+
+def _masked(
+    q: Queries, k: Keys, v: Values, mask: Tensor, options: dict[str, Any]
+) -> HeadOutputs:
     sees_nothing = ~mask.any(dim=-1, keepdim=True)
     z = _sdpa(q, k, v, options, attn_mask=mask | sees_nothing)
     return z.masked_fill(sees_nothing, 0.0)
 
 
-def _nothing(q: Queries, v: Values) -> HeadOutputs:
-    """Zeros for queries that see no key, with gradients of zero."""
-    return q[..., :0].sum(dim=-1, keepdim=True).expand(*q.shape[:-1], v.shape[-1])
+def _nothing(q: Queries, k: Keys, v: Values) -> HeadOutputs:
+    """Zeros for queries that see no key, with gradients of zero for all three."""
+    nothing = [t[..., :0].sum().to(v.dtype) for t in (q, k, v)]
+    return sum(nothing[1:], nothing[0]).expand(*q.shape[:-1], v.shape[-1])
 
 
 def _sdpa(q: Queries, k: Keys, v: Values, options: dict[str, Any], **mask: Any) -> HeadOutputs:
-    grouped = q.shape[-3] != k.shape[-3]
-    call = {"scale": options["scale"], "dropout_p": options["dropout_p"], "enable_gqa": grouped}
-    return F.scaled_dot_product_attention(q, k, v, **mask, **call)
+    grouped = bool(q.shape[-3] != k.shape[-3])  # under torch.jit.trace a size is a tensor
+    scale, dropout = options["scale"], options["dropout_p"]
+    return F.scaled_dot_product_attention(
+        q, k, v, **mask, scale=scale, dropout_p=dropout, enable_gqa=grouped
+    )

@@ -94,7 +94,7 @@ _STOCK = {None, "eager", "sdpa", "flex_attention"} | {f"flash_attention_{n}" for
 _SHOWN = {"__init__", "__annotate__", "__annotate_func__", "extra_repr", "reset_parameters"}
 _PACKED = {"in_proj_weight", "in_proj_bias", "bias_k", "bias_v"}  # of nn.MultiheadAttention
 _APART = {"q_proj_weight", "k_proj_weight", "v_proj_weight"}  # of the same
-_PARAMETERS = {"weight", "bias"} | _PACKED | _APART
+_PARAMETERS = {"weight", "bias", "sinks"} | _PACKED | _APART  # sinks: of GptOssAttention
 _BACKWARD = "_backward_pre_hooks", "_backward_hooks"
 _HOOKS = "_forward_pre_hooks", "_forward_hooks", *_BACKWARD
 

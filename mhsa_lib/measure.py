@@ -1,7 +1,7 @@
 """Numbers about attention weights: tensors (…, query, key) in, numbers out.
 
 Each row of ``weights`` is a distribution over keys. A row of zeros (a query that may look at
-nothing) counts as zero in every mean.
+nothing) counts as zero in every mean; ``agreement`` leaves it out.
 
 Sources: Clark et al., "What Does BERT Look At?", section 3, arXiv 1906.04341; Voita et al.,
 "Analyzing Multi-Head Self-Attention", section 4, arXiv 1905.09418.
@@ -78,7 +78,8 @@ def agreement(weights: Tensor) -> Tensor:
     """How alike the heads look: (head, head), 1 for the same rows, 0 for disjoint ones.
 
     One minus the mean Jensen–Shannon divergence (base 2) of the two heads' distributions, over
-    queries and leading axes. ``weights`` is (…, head, query, key).
+    the queries of all leading axes that see something in both heads; 1 where there is none.
+    ``weights`` is (…, head, query, key).
 
     >>> weights = torch.stack([torch.eye(3), torch.eye(3), torch.eye(3).roll(1, 0)])
     >>> agreement(weights)
@@ -92,8 +93,10 @@ def agreement(weights: Tensor) -> Tensor:
         )
     a, b = weights.unsqueeze(-3), weights.unsqueeze(-4)
     divergence = entropy((a + b) / 2) - (entropy(a) + entropy(b)) / 2
-    per_pair = divergence.mean(dim=-1) / math.log(2)
-    return 1 - per_pair.reshape(-1, *per_pair.shape[-2:]).mean(dim=0)
+    both = ((a != 0).any(dim=-1) & (b != 0).any(dim=-1)).to(weights.dtype)
+    rest = [axis for axis in range(both.ndim) if axis not in (both.ndim - 3, both.ndim - 2)]
+    summed, n = (divergence * both).sum(dim=rest), both.sum(dim=rest)
+    return 1 - summed / n.clamp(min=1) / math.log(2)
 
 
 def _offsets(weights: Tensor) -> Tensor:

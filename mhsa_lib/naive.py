@@ -13,6 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from mhsa_lib import known, masks
+from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.stages import Attend, Split
+
 
 def attend(
     q: list[list[float]],
@@ -28,10 +32,14 @@ def attend(
     """
     weights, z = [], []
     for i, query in enumerate(q):
-        powers = []
-        for j, key in enumerate(k):
-            score = scale * sum(a * b for a, b in zip(query, key, strict=True))
-            powers.append(math.exp(score) if may_look[i][j] else 0.0)
+        scores = [
+            scale * sum(a * b for a, b in zip(query, key, strict=True))
+            for j, key in enumerate(k)
+            if may_look[i][j]
+        ]
+        # Less the largest: no power is too large for a number, and one of them is 1.
+        seen = iter([math.exp(score - max(scores)) for score in scores])
+        powers = [next(seen) if allowed else 0.0 for allowed in may_look[i][: len(k)]]
         total = sum(powers)
         weights.append([power / total if total else 0.0 for power in powers])
         z.append(
@@ -56,26 +64,29 @@ def project(rows: list[list[float]], W: nn.Linear) -> list[list[float]]:
     ]
 
 
-def loops(
-    attention: Any, x: Tensor, context: Tensor | None = None, mask: Tensor | None = None
-) -> Tensor:
+def loops(attention: Any, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tensor:
     """``attention(x, context, mask)`` by the definition, in Python numbers.
 
-    Parameters are read from ``attention`` (a ``MultiHeadAttention``). ``mask`` is a boolean
-    tensor (a predicate's ``dense``). One leading batch axis or none; use small sizes. The scale
-    is the definition's 1/√d_head, whatever ``attention`` uses.
+    Parameters are read from ``attention``, a ``MultiHeadAttention`` of standard stages. One
+    leading batch axis or none; use small sizes. The scale is the definition's 1/√d_head.
+    Raises ``TypeError`` or ``ValueError`` for an attention that computes anything else: other
+    stages, another scale, dropout in training.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> mha, x = MultiHeadAttention(4, 2).double(), torch.randn(3, 4).double()
     >>> torch.allclose(loops(mha, x), mha(x))
     True
     """
+    _is_the_definition(attention)
     context = x if context is None else context
+    if x.ndim not in (2, 3):
+        raise ValueError(f"x has shape {tuple(x.shape)}; loops takes one batch axis or none.")
     if x.ndim == 2:
         return loops(attention, x[None], context[None], mask)[0]
     n_heads = attention.n_heads
     shape = (len(x), n_heads, x.shape[1], context.shape[1])
-    allowed = torch.ones(shape) if mask is None else mask.expand(shape)
+    mask = masks.resolve(mask, shape, x.device)
+    allowed = torch.ones(shape, dtype=torch.bool) if mask is None else mask.expand(shape)
     y = []
     for item in range(len(x)):
         q = project(x[item].tolist(), attention.project.W_Q)
@@ -88,7 +99,7 @@ def loops(
                 [row[own] for row in q],
                 [row[own] for row in k],
                 [row[own] for row in v],
-                allowed[item, head].bool().tolist(),
+                allowed[item, head].tolist(),
                 attention.d_head**-0.5,
             )
             rows = [row + more for row, more in zip(rows, z, strict=True)]
@@ -118,8 +129,8 @@ class Head(nn.Module):
 class ListOfHeads(nn.Module):
     """Multi-head attention with 3h physically separate matrices and one W_O.
 
-    Built from the weights of a ``MultiHeadAttention``: same parameters, same function.
-    ``mask`` is a boolean tensor, (…, query, key) or with a head axis before them.
+    Built from the weights of a ``MultiHeadAttention``: same parameters, same function. Refuses
+    what ``loops`` refuses.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> mha, x = MultiHeadAttention(12, 3), torch.randn(2, 6, 12)
@@ -129,21 +140,42 @@ class ListOfHeads(nn.Module):
 
     def __init__(self, attention: Any) -> None:
         super().__init__()
+        _is_the_definition(attention)
         self.heads = nn.ModuleList(Head(attention, head) for head in range(attention.n_heads))
         self.W_O = _copy(attention.W_O, attention.W_O.weight, attention.W_O.bias)
 
-    def forward(
-        self, x: Tensor, context: Tensor | None = None, mask: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tensor:
         context = x if context is None else context
-        if mask is not None:
-            shape = (*x.shape[:-2], len(self.heads), x.shape[-2], context.shape[-2])
-            mask = mask.expand(shape)
+        shape = (*x.shape[:-2], len(self.heads), x.shape[-2], context.shape[-2])
+        mask = masks.resolve(mask, shape, x.device)
+        mask = None if mask is None else mask.expand(shape)
         z = [
             head(x, context, None if mask is None else mask[..., i, :, :])
             for i, head in enumerate(self.heads)
         ]
         return self.W_O(torch.cat(z, dim=-1))
+
+
+DEFINED: known.Kinds = {
+    **known.PLAIN,
+    "": (MultiHeadAttention,),
+    "split": (Split,),
+    "attend": (Attend,),
+}
+"""What stands at each path of an attention that the definition describes."""
+
+
+def _is_the_definition(attention: Any) -> None:
+    why = "is not in the definition that the loops compute"
+    known.plain(attention, why, "use the standard part", DEFINED)
+    scale, dropout = attention.attend.scale, attention.attend.dropout
+    if scale != attention.d_head**-0.5:
+        raise ValueError(
+            f"scale={scale:.4g} {why}: 1/√d_head is {attention.d_head**-0.5:.4g} for "
+            f"d_head={attention.d_head}; set attend.scale to that."
+        )
+    if dropout.p and dropout.training:
+        raise ValueError(f"dropout={dropout.p} {why}; call eval() on the attention.")
 
 
 def _columns(W: nn.Linear, head: int, d_head: int) -> nn.Linear:

@@ -6,20 +6,32 @@ of the processor: on some, MKL does not use the widest instructions. Nothing but
 differs. The operators are those that ``torch.compile`` calls in frozen models; a torch without
 them falls back to ``F.linear``.
 
+So that a run can be repeated to the last bit, the choice can be fixed: by the environment,
+``MHSA_LINEAR=auto``, ``torch`` or ``onednn``, and for a block by ``linear_by``. Only ``auto``,
+which it is without either, measures.
+
 Source: Intel, oneDNN, https://uxlfoundation.github.io/oneDNN/.
 """
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.compiler import is_compiling
 
-FEW_ROWS = 64
-"""Up to so many rows it pays to lay a weight out before the product."""
+from mhsa_lib.packing import FEW_ROWS, Pack, lasts
+from mhsa_lib.plain import plain, recorded, transformed
+
+CHOICES = ("auto", "torch", "onednn")
+"""Who multiplies: the faster one, ``F.linear`` always, or oneDNN wherever it can."""
 
 _PACKED, _UNPACKED = 4, 8  # with fewer rows, reading the weight takes all the time
 _TRAINED = 128  # with fewer, laying the weight out for its gradient does
@@ -34,33 +46,64 @@ def is_here() -> bool:
     return all(hasattr(torch.ops.mkldnn, name) for name in names)
 
 
+@contextmanager
+def linear_by(choice: str) -> Iterator[None]:
+    """Fix who computes the linear maps in this block, for this thread (or task) alone.
+
+    ``choice`` is one of ``CHOICES`` and goes before the environment's ``MHSA_LINEAR``. By
+    ``torch``, weights that were packed are read unpacked, and no attention runs in tiles.
+
+    >>> with linear_by("torch"):
+    ...     is_chosen()
+    False
+    """
+    token = _choice.set(_known("linear_by", choice))
+    try:
+        yield
+    finally:
+        _choice.reset(token)
+
+
+_choice: ContextVar[str | None] = ContextVar("linear_by", default=None)
+
+
+def is_chosen() -> bool:
+    """Whether oneDNN computes float32 here: as ``linear_by`` or ``MHSA_LINEAR`` say, or faster.
+
+    Raises ``ValueError`` for an ``MHSA_LINEAR`` that is none of ``CHOICES``, or onednn where
+    this torch has none.
+    """
+    choice = _chosen()
+    return is_faster() if choice == "auto" else choice == "onednn"
+
+
 @cache
 def is_faster() -> bool:
     """Whether oneDNN needs less than 3/4 of the time of ``F.linear`` in float32 here.
 
     Measured once, in about 20 milliseconds: the best of several products of 256 rows, in time
-    of the processor, which does not count what other programs do meanwhile.
+    of the processor, which does not count what other programs do meanwhile. A thread of its own
+    measures: default devices, modes that watch or fake tensors, autocast and transforms belong
+    to the thread that has set them.
     """
     if not is_here():
         return False
-    x, weight = torch.ones(256, 512), torch.ones(512, 512)
-    with torch.no_grad():
-        pairs = [[_seconds(f, x, weight) for f in (_product, F.linear)] for _ in range(6)]
-    ours, theirs = (min(column[1:]) for column in zip(*pairs, strict=True))
-    return ours < 0.75 * theirs
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(_measured).result()
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """``x @ weight.T + bias``, as ``F.linear``, by the library that is faster here.
 
-    Anything but float32 on a CPU, and whatever is being compiled, goes to ``F.linear``. Under
-    autocast to bfloat16 both are oneDNN, and without gradients it is called directly.
+    Anything but float32 on a CPU, and whatever is recorded or transformed, goes to
+    ``F.linear``. Under autocast to bfloat16 both are oneDNN, and without gradients it is called
+    directly.
 
     >>> x, weight = torch.randn(16, 4), torch.randn(3, 4)
     >>> torch.allclose(linear(x, weight), F.linear(x, weight), atol=1e-6)
     True
     """
-    if not _serves(x, weight):
+    if not _serves(x, weight, bias):
         return F.linear(x, weight, bias)
     dtype, trains = computing_in(x), torch.is_grad_enabled()
     if trains and any(t is not None and t.requires_grad for t in (x, weight, bias)):
@@ -95,59 +138,99 @@ class Linear(nn.Linear):
     True
     """
 
-    _packs: dict[Any, tuple[Any, Tensor]] | None = None
+    _packs: dict[tuple[int, torch.dtype], Pack] | None = None
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
         super().__init__(in_features, out_features, bias)
-        is_faster()  # now, so that no measurement falls into a pass that is being watched
+        is_chosen()  # now, so that nobody's first pass waits for a measurement
 
     def pack(self) -> None:
         """From now on keep the weight in the order in which products with few rows read it.
 
-        Under autocast, and for many rows, it is kept converted.
+        Under autocast, and for many rows, it is kept converted. What is kept is that of the
+        ``nn.Parameter`` in force, as it is now: another one, ``load_state_dict``, ``to`` and
+        the steps of optimizers are noticed. A weight that PyTorch does not count the changes of
+        (computed by a parametrization, given by ``functional_call``, made under
+        ``inference_mode``) is never packed.
         """
         self._packs = {}
 
     def forward(self, x: Tensor) -> Tensor:
         """X (…, in_features) to (…, out_features)."""
+        weight, bias = self.weight, self.bias
+        if is_compiling():  # before sizes are asked for, which may be symbols
+            return F.linear(x, weight, bias)
         rows = x.numel() // self.in_features
         if rows < _PACKED or (rows < _TRAINED and torch.is_grad_enabled()):
-            return F.linear(x, self.weight, self.bias)
-        on_cpu = x.device.type == "cpu"
-        packed = self._packs is not None and on_cpu and not torch.is_grad_enabled()
-        if not packed or torch.compiler.is_compiling():
-            return linear(x, self.weight, self.bias)
+            return F.linear(x, weight, bias)
+        if self._packs is None or torch.is_grad_enabled() or not lasts(weight):
+            return linear(x, weight, bias)
         dtype = computing_in(x)
-        if not _multiplies(dtype) or (rows > FEW_ROWS and dtype is self.weight.dtype):
-            return linear(x, self.weight, self.bias)
-        return _in_type(dtype, x, self._laid_out(rows, dtype), self.bias)
+        if rows > FEW_ROWS and dtype is weight.dtype:
+            return linear(x, weight, bias)
+        if _chosen() == "torch" or not _multiplies(x, weight, bias):
+            return linear(x, weight, bias)
+        return _in_type(dtype, x, self._laid_out(rows, dtype), bias)
 
     def _laid_out(self, rows: int, dtype: torch.dtype) -> Tensor:
         assert self._packs is not None
-        rows, weight = min(rows, FEW_ROWS + 1), self.weight
-        version = None if weight.is_inference() else weight._version
-        now = version, weight.data_ptr(), weight.dtype
-        state, pack = self._packs.get((rows, dtype), (None, weight))
-        if state != now:
-            pack = weight.detach().to(dtype).contiguous()
-            if rows <= FEW_ROWS:  # with more, it is enough not to convert it again
-                pack = torch.ops.mkldnn._reorder_linear_weight(pack, rows)
-            self._packs[rows, dtype] = now, pack
-        return pack
+        rows = min(rows, FEW_ROWS + 1)  # beyond, one copy serves all
+        pack = self._packs.get((rows, dtype))
+        if pack is None or not pack.is_of(self.weight):
+            pack = self._packs[rows, dtype] = Pack.of(self.weight, rows, dtype)
+        return pack.laid_out
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
+        """Moved or converted, by ``to`` and its like: what was laid out is let go at once."""
+        self._packs = None if self._packs is None else {}
+        return super()._apply(fn, recurse)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what was laid out: a copy lays out its own weight."""
-        return {**super().__getstate__(), "_packs": None if self._packs is None else {}}
+        return {**self.__dict__, "_packs": None if self._packs is None else {}}
 
 
 def computing_in(x: Tensor) -> torch.dtype:
-    """The dtype of a product with x: its own, or that of autocast on a CPU."""
-    by_autocast = x.device.type == "cpu" and torch.is_autocast_enabled("cpu")
-    return torch.get_autocast_dtype("cpu") if by_autocast else x.dtype
+    """The dtype of a product with x: its own, or that of autocast on a CPU, but for float64.
+
+    >>> with torch.autocast("cpu", torch.bfloat16):
+    ...     computing_in(torch.zeros(2)), computing_in(torch.zeros(2, dtype=torch.float64))
+    (torch.bfloat16, torch.float64)
+    """
+    if not torch.is_autocast_enabled("cpu") or x.dtype is torch.float64 or not x.is_cpu:
+        return x.dtype
+    return torch.get_autocast_dtype("cpu")
 
 
-def _multiplies(dtype: torch.dtype) -> bool:
-    return dtype in (torch.float32, torch.bfloat16) and is_here()
+def _known(name: str, choice: str) -> str:
+    if choice not in CHOICES:
+        raise ValueError(f"{name}={choice!r} is unknown; choose {', '.join(CHOICES)}.")
+    if choice == "onednn" and not is_here():
+        raise ValueError(
+            f"{name}='onednn', but this PyTorch cannot call oneDNN; choose auto or torch."
+        )
+    return choice
+
+
+def _chosen() -> str:
+    return _choice.get() or _by_environment()
+
+
+@cache
+def _by_environment() -> str:
+    return _known("MHSA_LINEAR", os.environ.get("MHSA_LINEAR") or "auto")
+
+
+def _multiplies(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+    """Whether oneDNN can compute these, in the type in which ``F.linear`` would."""
+    dtype = computing_in(x)
+    return (
+        dtype in (torch.float32, torch.bfloat16)
+        and computing_in(weight) is dtype
+        and (bias is None or computing_in(bias) is dtype)
+        and is_here()
+        and plain(x, weight)
+    )
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -158,17 +241,13 @@ def _in_type(dtype: torch.dtype, x: Tensor, weight: Tensor, bias: Tensor | None)
     return _product(x.to(dtype), weight, None if bias is None else bias.to(dtype))
 
 
-def _serves(x: Tensor, weight: Tensor) -> bool:
+def _serves(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
     return (
-        x.numel() >= _UNPACKED * x.shape[-1]
-        and type(x) is Tensor
-        and type(weight) in (Tensor, nn.Parameter)  # a distributed tensor has its own products
-        and x.device.type == "cpu"
+        not recorded()
+        and x.numel() >= _UNPACKED * x.shape[-1]
         and weight.dtype is torch.float32
-        and x.dtype in (torch.float32, computing_in(x))
-        and _multiplies(computing_in(x))
-        and not torch.compiler.is_compiling()
-        and is_faster()
+        and _multiplies(x, weight, bias)
+        and is_chosen()
     )
 
 
@@ -182,19 +261,35 @@ class _Linear(torch.autograd.Function):
         return _product(x, weight, bias)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
-        rows = grad.flatten(end_dim=-2)
+        rows = grad.reshape(-1, grad.shape[-1])
+        # For derivatives of these gradients, products that have derivatives themselves.
+        times = F.linear if differentiated_again(grad) else _product
         to_x = to_weight = to_bias = None
         if ctx.needs_input_grad[0]:
-            to_x = _product(grad.contiguous(), weight.T.contiguous())
+            to_x = times(grad.contiguous(), weight.T.contiguous())
         if ctx.needs_input_grad[1]:
-            columns = x.flatten(end_dim=-2).T.contiguous()
-            to_weight = _product(rows.T.contiguous(), columns)
+            columns = x.reshape(-1, x.shape[-1]).T.contiguous()
+            to_weight = times(rows.T.contiguous(), columns)
         if ctx.has_bias and ctx.needs_input_grad[2]:
             to_bias = rows.sum(dim=0)
         return to_x, to_weight, to_bias
+
+
+def differentiated_again(grad: Tensor) -> bool:
+    """Whether a backward pass is itself differentiated (``create_graph=True``) or batched."""
+    several = torch._C._functorch.is_legacy_batchedtensor(grad)  # is_grads_batched=True
+    return torch.is_grad_enabled() or transformed() or several or type(grad) is not Tensor
+
+
+def _measured() -> bool:
+    options: dict[str, Any] = {"dtype": torch.float32, "device": "cpu"}
+    x, weight = torch.ones(256, 512, **options), torch.ones(512, 512, **options)
+    with torch.no_grad():
+        pairs = [[_seconds(f, x, weight) for f in (_product, F.linear)] for _ in range(6)]
+    ours, theirs = (min(column[1:]) for column in zip(*pairs, strict=True))
+    return ours < 0.75 * theirs
 
 
 def _seconds(f: Callable[..., Any], *args: Tensor) -> float:

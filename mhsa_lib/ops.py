@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -19,8 +20,10 @@ from torch.utils.flop_counter import flop_registry
 class Op:
     """One tensor that one operation produced.
 
-    ``result`` is "view" (no data moved), "copy" (new memory) or "in place". ``bytes`` is the
-    size of the tensor. ``flops`` counts a multiply-add of a matrix product as 2; elementwise
+    ``result`` is "view" (no data moved), "copy" (new memory) or "in place". ``stride`` is empty
+    where the layout has none: sparse tensors, weights laid out by a library. ``bytes`` is the
+    size of the tensor, of a sparse one that of its indices and values. ``flops`` counts a
+    multiply-add of a matrix product as 2, and a sparse factor as if it were dense; elementwise
     operations, and those that torch's own counter does not know, count as 0.
     """
 
@@ -95,9 +98,9 @@ class Listener(TorchDispatchMode):
                 Op(
                     func.__name__.split(".")[0],
                     tuple(tensor.shape),
-                    tensor.stride(),
+                    tensor.stride() if tensor.layout is torch.strided else (),
                     shared if storage(tensor) in seen else "copy",
-                    tensor.numel() * tensor.element_size(),
+                    _bytes(tensor),
                     flops,
                 )
             )
@@ -121,7 +124,8 @@ def trace_ops(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Ops:
 
 def storage(tensor: Tensor) -> int:
     """Identity of the memory behind a tensor; equal for views of each other, also on meta."""
-    return tensor.untyped_storage()._cdata
+    parts = _parts(tensor)
+    return parts[-1].untyped_storage()._cdata if parts else id(tensor)
 
 
 def align(rows: Sequence[tuple[str, ...]], right: tuple[int, ...] = ()) -> str:
@@ -134,6 +138,23 @@ def align(rows: Sequence[tuple[str, ...]], right: tuple[int, ...] = ()) -> str:
         ).rstrip()
         for row in rows
     )
+
+
+def _parts(tensor: Tensor) -> tuple[Tensor, ...]:
+    """Itself, of a sparse tensor its indices and values, nothing of one laid out by others."""
+    if tensor.layout is torch.strided:
+        return (tensor,)
+    if tensor.layout is torch.sparse_coo:
+        return tensor._indices(), tensor._values()
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return tensor.crow_indices(), tensor.col_indices(), tensor.values()
+    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        return tensor.ccol_indices(), tensor.row_indices(), tensor.values()
+    return ()
+
+
+def _bytes(tensor: Tensor) -> int:
+    return sum(part.numel() * part.element_size() for part in _parts(tensor) or (tensor,))
 
 
 def _flops(func: Any, args: Any, kwargs: dict[str, Any], out: Any) -> int:

@@ -13,6 +13,12 @@ from torch import Tensor
 
 from mhsa_lib import checks, masks
 
+WAITING = (
+    "an announcement waits for the next call; make that call, or announce(None), before "
+    "sequences change places."
+)
+"""What is said to whoever reorders a cache too early."""
+
 
 class Places:
     """Positions of all tokens kept so far, and of the call that runs.
@@ -51,8 +57,19 @@ class Places:
         return self.table.shape[-1]
 
     def announce(self, positions: Any) -> None:
-        """The positions (*batch, token) of the next call's tokens; -1 marks padding."""
-        self._announced = whole("positions", positions)
+        """Positions (*batch, token) of the next call's tokens; -1 is padding; None: go on."""
+        self._announced = None if positions is None else whole("positions", positions)
+
+    @property
+    def sequences(self) -> tuple[int, ...]:
+        """Leading axes of what is kept; ``ValueError`` while an announcement waits."""
+        if self._announced is not None:
+            raise ValueError(WAITING)
+        return tuple(self.lengths.shape) if self._device is not None else (0,)
+
+    def reorder(self, order: Tensor) -> None:
+        """Sequence i goes on where sequence ``order[i]`` ended."""
+        self.table, self.lengths = self.table[order], self.lengths[order]
 
     def next(self, batch: Sequence[int], n_tokens: int, device: torch.device) -> Tensor:
         """Begin a call: the positions of its tokens, (*batch, token).
@@ -140,6 +157,29 @@ def whole(name: str, numbers: Any) -> Tensor:
     if given.is_floating_point() or given.dtype is torch.bool or not given.ndim:
         raise TypeError(f"{name} are whole numbers, one for each, not {given!r}.")
     return given.long()
+
+
+def chosen(order: Any, sequences: tuple[int, ...]) -> Tensor:
+    """Which sequence every new one continues, if the cache of that batch holds them all.
+
+    >>> chosen([1, 1, 0], (2,))
+    tensor([1, 1, 0])
+    """
+    order = whole("order", order)
+    if len(sequences) != 1 or order.ndim != 1:
+        raise ValueError(
+            f"order {tuple(order.shape)} cannot reorder leading axes {sequences}; both need "
+            f"exactly one: flatten those of x, and pass one number for every sequence."
+        )
+    (n,) = sequences
+    if not n:
+        raise ValueError("the cache is empty, there is nothing to reorder; make a call first.")
+    if not len(order) or order.min() < 0 or order.max() >= n:
+        raise ValueError(
+            f"order {order.tolist()} does not choose from {n} sequences; name one or more, "
+            f"each 0 to {n - 1}."
+        )
+    return order
 
 
 def continuing(announced: Tensor, start: Tensor, n_tokens: int) -> Tensor:

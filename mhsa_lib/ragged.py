@@ -13,26 +13,28 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import choice, kernels, masks, onednn, varlen
+from mhsa_lib.plain import only_run
 from mhsa_lib.reach import Band, positions
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 
 
-def lengths_of(mask: Any, x: Tensor) -> tuple[int, ...] | None:
+def lengths_of(mask: Any, x: Tensor, dropout: float = 0.0) -> tuple[int, ...] | None:
     """How many tokens of each sequence are real, if the mask says that the others are padding.
 
-    None if it does not, if nothing is padded, while compiling, where lengths would be constants
-    of the compiled program, or where few tokens are trained faster as one padded product.
+    None if it does not, if nothing is padded, while recording, where lengths would be constants
+    of the recorded program, under transforms, or where few tokens are trained faster as one
+    padded product; under ``dropout``, with gradients or without, so that both draw alike.
 
     >>> lengths_of(masks.padding([3, 9]), torch.zeros(2, 5, 12))
     (3, 5)
     """
-    if not isinstance(mask, masks.Predicate) or x.ndim != 3 or torch.compiler.is_compiling():
+    if not isinstance(mask, masks.Predicate) or x.ndim != 3 or not only_run():
         return None
     lengths = mask.reach.query_lengths
     known = mask.reach.exact and lengths is not None and lengths == mask.reach.key_lengths
     if lengths is None or not known or len(lengths) != len(x):
         return None
-    trained = torch.is_grad_enabled() and x.device.type == "cpu"
+    trained = (torch.is_grad_enabled() or dropout) and x.is_cpu
     if trained and choice.is_short(onednn.computing_in(x), *[x.shape[1]] * 2):
         return None
     lengths = tuple(min(length, x.shape[1]) for length in lengths)

@@ -12,8 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import shapes
+from mhsa_lib import checks, shapes
+from mhsa_lib.hooks import Hooks
 from mhsa_lib.stages import Stage, Wire, stages_of
+from mhsa_lib.trace import the_attention
 
 TINY = 1e-3
 """How far inputs are moved while looking for parents, so that none is zero by chance."""
@@ -38,6 +40,8 @@ class Recording:
 def record(attention: Any, x: Tensor, mask: Any = None) -> Recording:
     """Everything one pass over ``x`` (seq, d_model) computes, in float64.
 
+    Raises what ``trace`` raises, and ``ValueError`` for an x with leading axes.
+
     >>> from mhsa_lib import MultiHeadAttention
     >>> recording = record(MultiHeadAttention(4, 2), torch.randn(2, 4))
     >>> list(recording.inputs), list(recording.wires)[:3]
@@ -45,6 +49,10 @@ def record(attention: Any, x: Tensor, mask: Any = None) -> Recording:
     >>> recording.parents["q_heads"][0]
     [('q', 0, 0)]
     """
+    attention = the_attention(attention)
+    checks.tokens("x", x, attention.d_model)
+    if x.ndim != 2:
+        raise ValueError(f"x has shape {tuple(x.shape)}; record one sequence, (seq, d_model).")
     exact = deepcopy(attention).double().eval()
     recording = Recording()
     with torch.no_grad():
@@ -77,11 +85,18 @@ def _run(attention: Any, x: Tensor, mask: Any, recording: Recording) -> None:
     about = {
         stage: (_title(stage, path), _says(attention, path, stage))
         for path, stage in stages_of(attention).items()
+        if stage.wires
     }
-    handles = [stage.register_forward_hook(keep) for stage in about]
-    attention(x, mask=mask)
-    for handle in handles:
-        handle.remove()
+    _with_hooks(attention, keep, x, mask)
+
+
+def _with_hooks(attention: Any, act: Any, x: Tensor, mask: Any) -> None:
+    """One pass in which ``act`` sees the outputs of every stage, and may replace them."""
+    with Hooks(attention) as hooks:
+        for stage in stages_of(attention).values():
+            if stage.wires:
+                hooks.after(stage, act)
+        attention(x, mask=mask)
 
 
 def _parents(
@@ -104,11 +119,7 @@ def _parents(
             fresh.append(leaves[wire])
         return tuple(fresh) if isinstance(output, tuple) else fresh[0]
 
-    stages = stages_of(attention).values()
-    handles = [stage.register_forward_hook(cut) for stage in stages]
-    attention(leaves["x"], mask=mask)
-    for handle in handles:
-        handle.remove()
+    _with_hooks(attention, cut, leaves["x"], mask)
     return {
         wire: [_reached(number, leaves, before, turned) for number in value.flatten()]
         for wire, (value, before) in made.items()

@@ -21,6 +21,7 @@ from mhsa_lib import checks
 from mhsa_lib import functional as F
 from mhsa_lib.shapes import KeyRows, Keys, Queries, QueryRows, ValueRows, Values
 from mhsa_lib.stages import Stage, Wire
+from mhsa_lib.stretches import LengthStretch
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,9 @@ class Rotary(nn.Module):
     d_rotary : columns that turn, an even number
     base : pair i turns by base^(-2i/d_rotary) radians per token
     pairing : which columns are a pair, ``INTERLEAVED`` or ``HALVES``
-    stretch : changes these frequencies, for texts longer than those of training; a function
-        of all of them, such as ``convert_llama.Llama3Stretch``
+    stretch : changes these frequencies, for texts longer than those of training: a function
+        of all of them, such as those of ``mhsa_lib.stretches``. Its ``magnitude``, if it has
+        one, is a factor on what is turned
 
     Examples
     --------
@@ -78,13 +80,17 @@ class Rotary(nn.Module):
         d_rotary: int,
         base: float = 10_000.0,
         pairing: Pairing = INTERLEAVED,
-        stretch: Callable[[Tensor], Tensor] | None = None,
+        stretch: Callable[..., Tensor] | None = None,
     ) -> None:
         super().__init__()
         checks.positive(d_rotary=d_rotary)
         if d_rotary % 2:
             raise ValueError(
                 f"d_rotary={d_rotary} is odd; columns turn in pairs, try {d_rotary + 1}."
+            )
+        if getattr(stretch, "base", base) != base:
+            raise ValueError(
+                f"{stretch} does not fit base={base:g}; make both with the same base."
             )
         self.d_rotary, self.base, self.pairing = d_rotary, base, pairing
         self.stretch = stretch
@@ -93,15 +99,26 @@ class Rotary(nn.Module):
         stretch = "" if self.stretch is None else f", stretch={self.stretch}"
         return f"{self.d_rotary}, base={self.base:g}, pairing={self.pairing.name}{stretch}"
 
-    def frequencies(self, dtype: torch.dtype = torch.float32, device: Any = None) -> Tensor:
-        """Radians per token, (pair): 1 for the first pair, ever less after it."""
+    def frequencies(
+        self, dtype: torch.dtype = torch.float32, device: Any = None, length: Any = None
+    ) -> Tensor:
+        """Radians per token, (pair): 1 for the first pair, ever less after it.
+
+        ``length``, a tensor (…, 1), is asked for by a ``LengthStretch`` only; (…, pair) then.
+        """
         pair = torch.arange(self.d_rotary // 2, device=device, dtype=dtype)
         turned = self.base ** (-2 * pair / self.d_rotary)
+        if isinstance(self.stretch, LengthStretch):
+            length = torch.zeros(1, device=device) if length is None else length
+            return self.stretch(turned, length)
         return turned if self.stretch is None else self.stretch(turned)
 
     def angles(self, positions: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Radians, (…, seq, pair)."""
-        return positions.to(dtype)[..., None] * self.frequencies(dtype, positions.device)
+        """Radians, (…, seq, pair), in a text that ends with the last of its positions."""
+        asked = isinstance(self.stretch, LengthStretch)
+        length = positions.amax(dim=-1, keepdim=True)[..., None] + 1 if asked else None
+        frequencies = self.frequencies(dtype, positions.device, length)
+        return positions.to(dtype)[..., None] * frequencies
 
     def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
         """``rows`` (…, seq, d_rotary) turned by ``positions`` (…, seq).
@@ -115,7 +132,52 @@ class Rotary(nn.Module):
                 f"d_rotary={self.d_rotary}; the last axis must be d_rotary."
             )
         angles = self.angles(positions, torch.promote_types(rows.dtype, torch.float32))
-        return self.pairing.turn(rows, angles.cos().to(rows.dtype), angles.sin().to(rows.dtype))
+        cos, sin = angles.cos(), angles.sin()
+        magnitude = getattr(self.stretch, "magnitude", 1.0)
+        if magnitude != 1.0:
+            cos, sin = cos * magnitude, sin * magnitude
+        return self.pairing.turn(rows, cos.to(rows.dtype), sin.to(rows.dtype))
+
+    def goes_on(self, positions: Tensor) -> None:
+        """Refuse tokens at ``positions`` (…, seq) behind others that would turn otherwise now.
+
+        Only a ``LengthStretch`` can make them: what it turned in a shorter text stands.
+        """
+        if not isinstance(self.stretch, LengthStretch) or positions.is_meta:
+            return
+        n = positions.amax(dim=-1, keepdim=True) + 1
+        past = positions.where(positions >= 0, n).amin(dim=-1, keepdim=True)
+        before, now = (
+            self.frequencies(torch.float64, positions.device, length) for length in (past, n)
+        )
+        changed = ((before != now).any(dim=-1, keepdim=True) & (past > 0)).flatten()
+        if changed.any():
+            ends = n.flatten()[changed][0].item()
+            kept = past.flatten()[changed][0].item()
+            raise ValueError(
+                f"a text of {kept} tokens goes on to {ends}, where {self.stretch} turns all of "
+                f"them otherwise, and those that are kept have been turned; start again with "
+                f"all {ends} in one call."
+            )
+
+
+class PartialRotary(Rotary):
+    """Turns the first ``d_rotary`` columns of a head and leaves the others as they are.
+
+    Parameters
+    ----------
+    d_rotary, base, pairing, stretch : as of ``Rotary``
+
+    Examples
+    --------
+    >>> PartialRotary(2)(torch.ones(1, 4), torch.tensor([1]))[0, 2:].tolist()
+    [1.0, 1.0]
+    """
+
+    def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
+        """``rows`` (…, seq, columns), of which ``d_rotary`` are turned by ``positions``."""
+        turned, still = rows[..., : self.d_rotary], rows[..., self.d_rotary :]
+        return torch.cat([super().forward(turned, positions), still], dim=-1)
 
 
 def place(positions: Tensor | None, n_query: int, n_key: int, like: Tensor) -> list[Tensor]:
@@ -136,7 +198,7 @@ class RotarySplit(Stage):
     Parameters
     ----------
     n_heads : query heads
-    rotary : how far which columns turn; its width is d_head
+    rotary : how far which columns turn; its width is d_head, or less for a ``PartialRotary``
     n_kv_heads : heads of keys and values; ``n_heads`` when not given
     q_norm, k_norm : what is done to the columns of every head before it is turned; nothing
         when not given (Qwen3 and Gemma 3 put an RMSNorm here)
@@ -175,6 +237,8 @@ class RotarySplit(Stage):
     def forward(
         self, q: QueryRows, k: KeyRows, v: ValueRows, positions: Tensor | None = None
     ) -> tuple[Queries, Keys, Values]:
+        if positions is not None:
+            self.rotary.goes_on(positions)
         query, key = place(positions, q.shape[-2], k.shape[-2], k)
         q = self.q_heads(self.q_norm(F.split_heads(q, self.n_heads)))
         k = self.k_heads(self.k_norm(F.split_heads(k, self.n_kv_heads)))

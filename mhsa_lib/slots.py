@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import checks, masks
-from mhsa_lib.places import continuing, whole
+from mhsa_lib.places import WAITING, continuing, whole
 
 
 class Slots:
@@ -69,12 +69,14 @@ class Slots:
         """Begin a call of ``n_tokens``, at the positions announced, else each goes on.
 
         Raises ``ValueError`` for no room, and for an announcement that does not fit or does not
-        continue, which is dropped.
+        continue, which is dropped; any other waits for the call that succeeds.
         """
-        announced, self._announced = self._announced, None
+        announced = self._announced
         later = [end + n_tokens for end in self.ends]
         if announced is not None:
+            self._announced = None
             announced = continuing(announced, torch.tensor(self.ends), n_tokens)
+            self._announced = announced
             later = (torch.tensor(self.ends) + (announced >= 0).sum(dim=-1)).tolist()
         most = max(later)
         if self.length is not None and most > self.length:
@@ -92,7 +94,18 @@ class Slots:
 
     def take(self) -> None:
         """End the call: its tokens are in the cache now."""
-        self.ends = self._later
+        self.ends, self._announced = self._later, None
+
+    @property
+    def sequences(self) -> tuple[int, ...]:
+        """How many there are, 0 while all are empty; ``ValueError`` before announced calls."""
+        if self._announced is not None:
+            raise ValueError(WAITING)
+        return (self.batch if any(self.ends) else 0,)
+
+    def reorder(self, order: list[int]) -> None:
+        """Sequence i goes on where sequence ``order[i]`` ended."""
+        self.ends = [self.ends[i] for i in order]
 
     # --- where the tokens of the call go -----------------------------------------------------
 
@@ -113,6 +126,10 @@ class Slots:
 
     def scatter(self, device: Any = None) -> tuple[Tensor, Tensor, Tensor]:
         """Sequence, token and slot of everything that the call leaves in the cache."""
+        if self.n_tokens == 1 and self._now is None:  # known without a look at tensors
+            sequence = torch.arange(self.batch, device=device)
+            slot = torch.tensor(self.ends, device=device) % self.n_slots
+            return sequence, torch.zeros_like(sequence), slot
         positions = self.positions(device).expand(self.batch, -1)
         oldest = torch.tensor(self._later, device=device)[:, None] - self.n_slots
         sequence, token = (positions >= oldest.clamp(min=0)).nonzero(as_tuple=True)

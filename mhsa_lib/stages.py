@@ -39,12 +39,34 @@ class Stage(nn.Module):
     def shapes(self) -> dict[str, Any]:
         """The alias of each wire, read from the return annotation of ``forward``.
 
+        A subclass that does not annotate it has the shapes of the class whose wires it keeps.
+        Raises ``TypeError`` where there are none.
+
         >>> Split(3).shapes()["q_heads"].dim_str
         '*batch head query d_head'
         """
-        returned = get_type_hints(self.forward)["return"]
-        aliases = get_args(returned) if len(self.wires) > 1 else (returned,)
-        return dict(zip(self.wires, aliases, strict=True))
+        if not self.wires:
+            return {}
+        kept = [kind for kind in type(self).__mro__ if getattr(kind, "wires", 0) == self.wires]
+        written = [kind.__dict__["forward"] for kind in kept if "forward" in kind.__dict__]
+        for forward in (self.forward, *written):
+            if (returned := _returned(forward)) is not None:
+                aliases = get_args(returned) if len(self.wires) > 1 else (returned,)
+                if [hasattr(alias, "dim_str") for alias in aliases] == [True] * len(self.wires):
+                    return dict(zip(self.wires, aliases, strict=True))
+        raise TypeError(
+            f"{type(self).__name__}.forward does not say the shapes of its wires "
+            f"{', '.join(self.wires)}; annotate what it returns, one alias of "
+            f"mhsa_lib.shapes for each wire, as in -> tuple[Queries, Keys, Values]."
+        )
+
+
+def _returned(forward: Any) -> Any:
+    """What a function says it returns; None if it says nothing, or nothing that is known."""
+    try:
+        return get_type_hints(forward).get("return")
+    except (NameError, TypeError):  # a name for type checkers alone; no plain function
+        return None
 
 
 class Wire(Stage):

@@ -3,7 +3,8 @@
 A few hundred queries of a head meet all the keys they may look at (``cuts``); their scores
 become weights and then ``z`` while they still lie in the processor's cache. Backward, a tile is
 computed again, but for few tokens in bfloat16. Memory is linear in the number of tokens, and
-keys outside of the band are never touched.
+keys outside of the band are never touched; only where gradients are differentiated again are
+all weights written.
 
 Source: Rabe and Staats, "Self-attention Does Not Need O(n²) Memory", arXiv 2112.05682; Dao et
 al., "FlashAttention", section 3.1, arXiv 2205.14135.
@@ -16,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mhsa_lib import cuts, onednn
+from mhsa_lib import cuts, functional, onednn
 from mhsa_lib.cuts import Tile, up
 from mhsa_lib.reach import Band
 
@@ -94,18 +95,22 @@ class _Tiles(torch.autograd.Function):
     def forward(
         ctx: Any, q: Tensor, k: Tensor, v: Tensor, scale: float, band: Band, shift: int
     ) -> Tensor:
-        ctx.save_for_backward(q, k, v)
         ctx.tiles, ctx.scale = cuts.cut(q.shape[-2], k.shape[-2], band, shift, q.dtype), scale
-        ctx.kept = [] if any(ctx.needs_input_grad) and keeps(q, k) else None
-        return _mix(_like(q, v.shape[-1]), q, k, v, scale, ctx.tiles, ctx.kept)
+        ctx.band, ctx.shift = band, shift
+        kept: list[Tensor] | None = [] if any(ctx.needs_input_grad) and keeps(q, k) else None
+        z = _mix(_like(q, v.shape[-1]), q, k, v, scale, ctx.tiles, kept)
+        ctx.save_for_backward(q, k, v, *(kept or ()))
+        return z
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        q, k, v = ctx.saved_tensors
+        q, k, v, *saved = ctx.saved_tensors
+        if onednn.differentiated_again(grad):
+            allowed = _whole_mask(q, k, ctx.band, ctx.shift)
+            return *_differentiable(grad, q, k, v, ctx.scale, allowed), None, None, None
         # Sums over tiles, and over heads that share keys, are sums of float32.
         to_q, to_k, to_v = _like(q, q.shape[-1]), _sums(k), _sums(v)
-        kept = None if ctx.kept is None else iter(ctx.kept)
+        kept = iter(saved)
         with torch.autocast("cpu", enabled=False):
             for queries, keys in _heads(q, k, ctx.tiles):
                 K, V = _rows(k[keys]), _rows(v[keys])
@@ -114,7 +119,7 @@ class _Tiles(torch.autograd.Function):
                 for rows, cols, below in ctx.tiles:
                     Q = _padded(q[queries][..., rows, :]) * ctx.scale
                     G = _rows(grad[queries][..., rows, :])
-                    weights = next(kept) if kept else _weights(Q, K[..., cols, :], below)
+                    weights = next(kept) if saved else _weights(Q, K[..., cols, :], below)
                     on_V[..., cols, :] += onednn.product(_turned(weights), _turned(G))
                     on_weights = onednn.product(G, V[..., cols, :])
                     on_scores = torch.ops.aten._softmax_backward_data(
@@ -126,6 +131,32 @@ class _Tiles(torch.autograd.Function):
                 to_k[keys] += on_K[..., : k.shape[-2], :]
                 to_v[keys] += on_V[..., : k.shape[-2], :]
         return to_q, to_k.to(k.dtype), to_v.to(v.dtype), None, None, None
+
+
+def _differentiable(
+    grad: Tensor, q: Tensor, k: Tensor, v: Tensor, scale: float, allowed: Tensor
+) -> tuple[Tensor, ...]:
+    """The gradients by plain products, which have derivatives; all weights are written."""
+    with torch.autocast("cpu", enabled=False):
+        wide = torch.promote_types(q.dtype, torch.float32)
+        group = q.shape[1] // k.shape[1]
+        Q, K, V, G = (t.to(wide) for t in (q, k, v, grad))
+        K, V = (t.repeat_interleave(group, dim=1) for t in (K, V))
+        weights = functional.softmax(functional.score(Q, K, scale), allowed)
+        on_weights = G @ V.mT
+        on_scores = weights * (on_weights - (on_weights * weights).sum(dim=-1, keepdim=True))
+        to_q, to_k, to_v = on_scores @ K * scale, on_scores.mT @ Q * scale, weights.mT @ G
+        to_k, to_v = (_over_groups(t, group) for t in (to_k, to_v))
+    return to_q.to(q.dtype), to_k.to(k.dtype), to_v.to(v.dtype)
+
+
+def _over_groups(part: Tensor, group: int) -> Tensor:
+    return part.reshape(len(part), -1, group, *part.shape[2:]).sum(dim=2)
+
+
+def _whole_mask(q: Tensor, k: Tensor, band: Band, shift: int) -> Tensor:
+    query = torch.arange(shift, shift + q.shape[-2], device=q.device)[:, None]
+    return band.allows(query, torch.arange(k.shape[-2], device=q.device))[None]
 
 
 def _heads(q: Tensor, k: Tensor, tiles: list[Tile]) -> Iterator[tuple[Any, Any]]:

@@ -1,11 +1,12 @@
 """Watch and change a forward pass from outside: the mathematics does not know.
 
-``trace`` and ``edit`` are context managers made of forward hooks on the stages. They are gone
-on exit, results are bit for bit the same, and nothing is paid when they are unused.
+``trace`` and ``edit`` are context managers made of forward hooks on the stages (``hooks``).
+They are gone on exit, results are bit for bit those without the compiler, and nothing is paid
+when they are unused.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from inspect import signature
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from mhsa_lib import ledger, shapes
+from mhsa_lib.hooks import Hooks
 from mhsa_lib.known import watching
 from mhsa_lib.ledger import Step
 from mhsa_lib.ops import Listener, Ops, align, storage
@@ -105,8 +107,9 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     """Collect the named wires of the attention in ``model`` while the block runs.
 
     A second forward pass in the block replaces the first. Tensors keep their gradients' graph.
-    Raises ``ValueError`` if ``model`` holds no attention of ours, or several: then the message
-    lists the paths to choose from.
+    Passes of this thread are seen, compiled modules run uncompiled (``hooks.Hooks``). Raises
+    ``ValueError`` if ``model`` holds no attention of ours, or several: then the message lists
+    the paths to choose from; ``TypeError`` for a stage that does not say its wires' shapes.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> import torch
@@ -119,30 +122,52 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     (torch.Size([2, 3, 6, 6]), 'view', 'copy')
     """
     attention = the_attention(model)
-    wires, listener = Wires(type(attention).__name__), Listener()
+    wires, listener = Wires(type(attention).__name__), _Listener()
+    stages = [stage for stage in stages_of(attention).values() if stage.wires]
+    labels = {stage: stage.shapes() for stage in stages}
 
     @watching
     def begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         given = signature(module.forward).bind(*args, **kwargs).arguments
-        listener.forget()
         wires._begin({name: t for name, t in given.items() if isinstance(t, Tensor)})
+        listener.start()
 
     @watching
     def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
         values = output if isinstance(output, tuple) else (output,)
         groups = _by_output(listener, values)
         for (wire, alias), value, ops in zip(
-            stage.shapes().items(), values, groups, strict=True
+            labels[stage].items(), values, groups, strict=True
         ):
             wires._record(wire, alias, value, ops)
         listener.forget()
 
-    with ExitStack() as stack:
-        stack.callback(attention.register_forward_pre_hook(begin, with_kwargs=True).remove)
-        for stage in stages_of(attention).values():
-            stack.callback(stage.register_forward_hook(record).remove)
-        stack.enter_context(listener)
-        yield wires
+    with Hooks(model) as hooks:
+        hooks.before(attention, begin)
+        for stage in stages:
+            hooks.after(stage, record)
+        hooks.after(attention, lambda *_: listener.stop(), always=True)
+        try:
+            yield wires
+        finally:
+            listener.stop()
+
+
+class _Listener(Listener):
+    """Hears one pass, from ``start`` to ``stop``, and keeps none of its tensors after it."""
+
+    listening = False
+
+    def start(self) -> None:
+        self.stop()
+        self.listening = True
+        self.__enter__()
+
+    def stop(self) -> None:
+        self.forget()
+        if self.listening:
+            self.listening = False
+            self.__exit__(None, None, None)
 
 
 @contextmanager
@@ -150,7 +175,8 @@ def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Ite
     """Replace the value of one wire by ``change(value)`` while the block runs.
 
     Ablate a head, patch a value, cut a wire. A ``trace`` around or inside the block sees the
-    edited value; of two edits of one wire the inner one acts first. Raises ``KeyError`` for an
+    edited value; of two edits of one wire the inner one acts first. Passes of this thread are
+    changed, compiled modules run uncompiled (``hooks.Hooks``). Raises ``KeyError`` for an
     unknown wire and ``ValueError`` if the change does not keep shape and dtype.
 
     >>> from mhsa_lib import MultiHeadAttention
@@ -175,11 +201,9 @@ def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Ite
         edited = _changed(wire, output[position], change)
         return (*output[:position], edited, *output[position + 1 :])
 
-    handle = stage.register_forward_hook(replace, prepend=True)
-    try:
+    with Hooks(model) as hooks:
+        hooks.after(stage, replace, first=True)
         yield
-    finally:
-        handle.remove()
 
 
 def _changed(wire: str, value: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
@@ -216,11 +240,28 @@ def the_attention(model: nn.Module) -> Stage:
             f"what any module does, mhsa_lib.convert turns known ones into stages."
         )
     if len(outermost) > 1:
+        first = _spelled(model, next(iter(outermost)))
         raise ValueError(
             f"{type(model).__name__} holds {len(outermost)} attentions; choose one of "
-            f"{', '.join(outermost)}, for example trace(model.{next(iter(outermost))})."
+            f"{', '.join(outermost)}, for example trace({first})."
         )
     return next(iter(outermost.values()))
+
+
+def _spelled(model: nn.Module, path: str) -> str:
+    """A part of the model as one writes it in Python, ``model.layers[0].attention``."""
+    text, part = "model", model
+    for name in path.split("."):
+        if isinstance(part, nn.ModuleDict):
+            text += f"[{name!r}]"
+        elif isinstance(part, nn.ModuleList | nn.Sequential) and name.isdigit():
+            text += f"[{name}]"
+        elif name.isidentifier():
+            text += f".{name}"
+        else:
+            return f"model.get_submodule({path!r})"
+        part = part.get_submodule(name)
+    return text
 
 
 def _inside(path: str, other: str) -> bool:

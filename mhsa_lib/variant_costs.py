@@ -8,6 +8,9 @@ The tests compare each formula with a trace of the module, with its parameters, 
 from dataclasses import dataclass
 
 from mhsa_lib import checks, costs
+from mhsa_lib.composition import check_rank
+from mhsa_lib.routing import routed_heads
+from mhsa_lib.variants.overlapped import check_overlap
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ def overlapped(
     True
     """
     d_heads, _ = costs.widths(d_model, n_heads, None, d_head)
+    check_overlap(overlap, d_heads // n_heads)
     d_wide_heads = d_heads + 2 * overlap * n_heads
     project, attend, back = 2 * n * d_model * d_heads, 2 * n * n * d_wide_heads, 2 * n * d_model
     return Costs(
@@ -78,7 +82,7 @@ def composed(
     >>> sum(more[name] for name in ("W_1", "W_2", "W_g")) == 20 * 2560 * 32 + 64 * 32**2
     True
     """
-    checks.positive(rank=rank)
+    check_rank(n_heads, rank)
     plain, maps = grouped(d_model, n_heads, n_heads, n=n, d_head=d_head), rank * n_heads
     d_hidden, flops, cached = 4 * n_heads, dict(plain.flops), dict(plain.cached)
     for place, wire in (("pre", "composed_scores"), ("post", "composed_weights")):
@@ -107,7 +111,8 @@ def mixture(
     True
     """
     plain = grouped(d_model, n_heads, n_heads, n=n, d_head=d_head)
-    options = {"alphas": 2 if n_shared else 1, "shared": n_shared, "routed": n_heads - n_shared}
+    n_routed = routed_heads(n_heads, n_shared, n_active=1)
+    options = {"alphas": 2 if n_shared else 1, "shared": n_shared, "routed": n_routed}
     learned = {wire: d_model * size * (size > 1) for wire, size in options.items()}
     return Costs(
         plain.parameters | dict(zip(("W_H", "W_S", "W_R"), learned.values(), strict=True)),
@@ -145,6 +150,9 @@ def latent(
     d_nope, n_key = d_head if d_nope is None else d_nope, n if n_key is None else n_key
     checks.positive(d_latent=d_latent, d_nope=d_nope, n=n, n_key=n_key)
     checks.pairs(d_rope=d_rope)
+    checks.no_wider_than_the_model(d_model, d_latent=d_latent)
+    if d_q_latent is not None:
+        checks.no_wider_than_the_model(d_model, d_q_latent=d_q_latent)
     d_kv, d_keys = d_latent + d_rope, n_heads * (d_nope + d_rope)
     queries, norms = {"W_Q": d_model * d_keys}, d_latent
     flops = {"q": 2 * n * d_model * d_keys}

@@ -74,5 +74,6 @@ def _of_band(
     band: Band, shift: int, n_query: int, n_key: int, dtype: torch.dtype
 ) -> tuple[Tensor, Tensor | None]:
     with torch.inference_mode(False):  # it will also be met by tensors that have gradients
-        query, key = torch.arange(shift, shift + n_query)[:, None], torch.arange(n_key)
+        query = torch.arange(shift, shift + n_query, device="cpu")[:, None]
+        key = torch.arange(n_key, device="cpu")  # kept: not on what is the default just now
         return _added(band.allows(query, key), dtype)

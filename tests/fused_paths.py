@@ -1,7 +1,6 @@
 """Every way the fused module can take, as further implementations for the equivalence wall."""
 
 from collections.abc import Callable
-from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -14,14 +13,9 @@ from mhsa_lib.reach import NO_LIMIT
 Kernel = Callable[..., Tensor]
 
 
-@contextmanager
 def machine(*, onednn_is_faster: bool):
     """As on a processor where oneDNN is the faster library, or is not."""
-    real, onednn.is_faster = onednn.is_faster, lambda: onednn_is_faster
-    try:
-        yield
-    finally:
-        onednn.is_faster = real
+    return onednn.linear_by("onednn" if onednn_is_faster else "torch")
 
 
 def by(kernel: Kernel, case: wall.Case) -> Tensor:

@@ -38,6 +38,11 @@ KINDS = {
     "fused": lambda: fused(MultiHeadAttention(12, 4, bias=True)),
     "fused gqa": lambda: fused(GroupedQueryAttention(12, 4, 2, bias=True)),
 }
+CROSSED = {
+    **KINDS,
+    "another context": lambda: GroupedQueryAttention(12, 4, 2, d_context=7, bias=True),
+    "fused, another context": lambda: fused(CROSSED["another context"]()),
+}
 fused = FusedMultiHeadAttention.from_attention
 
 
@@ -47,7 +52,7 @@ def turned():
 
 def drawn(kind, dtype=torch.float64, seed=0):
     torch.manual_seed(seed)
-    attention = KINDS[kind]().to(dtype)
+    attention = CROSSED[kind]().to(dtype)
     for parameter in attention.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     return attention, torch.randn(2, 6, 12, dtype=dtype)
@@ -116,9 +121,9 @@ def counted(kind, mesh, inputs, only_forward):
 def calls(mesh):
     """Cross-attention, masks and names of arguments, forward and back to both inputs."""
     found = {}
-    for kind in KINDS:
+    for kind in CROSSED:
         whole, x = drawn(kind)
-        context = torch.randn(2, 7, 12, dtype=x.dtype)
+        context = torch.randn(2, 7, whole.d_context, dtype=x.dtype)
         mask = masks.causal & masks.key_padding([7, 4])
         divided, grads, outs = parallelize(deepcopy(whole), mesh), [], []
         for attention in (whole, divided):
@@ -126,7 +131,7 @@ def calls(mesh):
             given = {name: t.clone().requires_grad_() for name, t in given.items()}
             outs.append(attention(**given, mask=mask))
             outs[-1].square().sum().backward()
-            grads.append(torch.cat([t.grad for t in given.values()], dim=1))
+            grads.append(torch.cat([t.grad.flatten() for t in given.values()]))
         found[kind] = [report.far(*outs), report.far(*grads)]
     return found
 
@@ -246,7 +251,7 @@ def main(folder: Path, *die: str) -> None:
             return
         for experiment in (*EXPERIMENTS, alone):
             found[experiment.__name__] = experiment(mesh)
-            (folder / f"{rank}.json").write_text(json.dumps(found))
+            (folder / f"{rank}.json").write_text(json.dumps(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

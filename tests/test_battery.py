@@ -183,7 +183,11 @@ def test_weights_are_distributions_also_in_training(variant, attention):
     attention.attend.dropout.p = 0.5
     with trace(attention.train()) as wires:
         attention(rand(2, 6, 12))
-    assert_close(wires["weights"].sum(dim=-1), torch.ones_like(wires["weights"][..., 0]))
+    sums = wires["weights"].sum(dim=-1)
+    if variant.distributes:
+        assert_close(sums, torch.ones_like(sums))
+    else:
+        assert ((sums > 0) & (sums < 1)).all()
 
 
 @staged

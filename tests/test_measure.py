@@ -118,3 +118,30 @@ def test_every_measure_keeps_the_leading_axes():
     assert_close(measure.entropy(weights)[1, 2], measure.entropy(weights[1, 2]))
     assert_close(measure.at_offset(weights, -1)[1, 2], measure.at_offset(weights[1, 2], -1))
     assert_close(measure.confidence(weights)[1, 2], measure.confidence(weights[1, 2]))
+
+
+def test_a_row_of_zeros_counts_as_zero_in_every_mean():
+    weights = torch.eye(4)
+    weights[2] = 0.0
+    assert measure.confidence(weights) == 0.75
+    assert measure.on_key(weights, 0) == 0.25
+    assert measure.on_key(weights, 2) == 0.0
+    assert measure.at_offset(weights, 0) == 0.75
+    assert measure.entropy(weights)[2] == 0.0
+    assert measure.distance(weights)[2] == 0.0
+
+
+def test_agreement_leaves_out_the_rows_where_a_head_sees_nothing():
+    one, other = torch.eye(3).double(), torch.eye(3).double().roll(1, 0)
+    one[0], other[1] = 0.0, 0.0
+    found = measure.agreement(torch.stack([one, other, one]))
+    assert_close(found[0, 1], torch.zeros(()).double())  # not 1/3: nobody agreed on anything
+    assert_close(found.diagonal(), torch.ones(3).double())
+    assert_close(found[0, 2], torch.ones(()).double())
+    alone = torch.rand(2, 3, 1, 3).double().softmax(dim=-1)
+    padded = torch.cat([alone, torch.zeros(2, 3, 4, 3).double()], dim=-2)
+    assert_close(measure.agreement(padded), measure.agreement(alone))
+
+
+def test_heads_that_see_nothing_agree():
+    assert torch.equal(measure.agreement(torch.zeros(2, 3, 4)), torch.ones(2, 2))

@@ -8,7 +8,9 @@ import torch.nn.functional as F
 from hypothesis import given
 from torch.testing import assert_close
 
-from mhsa_lib import masks, naive
+from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, Split, masks, naive
+from mhsa_lib.rope import Rotary, RotarySplit
+from mhsa_lib.variants import GroupedQueryAttention
 from tests.drawn import cases, mha, rand
 
 
@@ -129,3 +131,75 @@ def test_empty_sequences_give_empty_or_zero_rows_in_both():
         assert expected.shape == (2, n_query, 12)
         assert_close(naive.loops(attention, x, context), expected)
         assert_close(naive.ListOfHeads(attention)(x, context), expected)
+
+
+@pytest.mark.parametrize("score", [-900.0, 0.0, 900.0])
+def test_scores_of_any_size_leave_a_distribution(score):
+    weights, z = naive.attend([[1.0]], [[score]] * 2, [[2.0], [4.0]], [[True, True]], 1.0)
+    assert (weights, z) == ([[0.5, 0.5]], [[3.0]])
+    blind = naive.attend([[1.0]], [[score], [900.0]], [[2.0], [4.0]], [[True, False]], 1.0)
+    assert blind == ([[1.0, 0.0]], [[2.0]])
+
+
+def scaled(attention):
+    attention.attend.scale = 0.3
+    return attention
+
+
+class Louder(MultiHeadAttention):
+    def forward(self, x, context=None, mask=None):
+        return 2 * super().forward(x, context, mask)
+
+
+OTHERS = {
+    "rotary": (
+        lambda: MultiHeadAttention(12, 3, split=RotarySplit(3, Rotary(4))),
+        "split=RotarySplit is not in the definition that the loops compute; only Split has",
+    ),
+    "grouped": (lambda: GroupedQueryAttention(12, 4, 2), "is not in the definition"),
+    "fused": (lambda: FusedMultiHeadAttention(12, 3), "FusedMultiHeadAttention is not in"),
+    "subclass": (lambda: Louder(12, 3), "Louder is not in the definition"),
+    "scale": (
+        lambda: scaled(mha(12, 3)),
+        r"scale=0\.3 is not in .*: 1/√d_head is 0\.5 for d_head=4; set attend\.scale",
+    ),
+    "norm": (
+        lambda: MultiHeadAttention(12, 3, W_O=torch.nn.LayerNorm(12)),
+        "W_O=LayerNorm is not in the definition",
+    ),
+    "dropout": (lambda: MultiHeadAttention(12, 3, dropout=0.5), r"dropout=0\.5 .*; call eval"),
+    "sizes": (lambda: MultiHeadAttention(12, 3, split=Split(4)), "split cuts 12 columns"),
+}
+
+
+@pytest.mark.bothways
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_the_definition_does_not_describe_is_refused(name):
+    make, words = OTHERS[name]
+    with pytest.raises((TypeError, ValueError), match=words):
+        naive.loops(make(), torch.randn(5, 12))
+    with pytest.raises((TypeError, ValueError), match=words):
+        naive.ListOfHeads(make())
+
+
+def test_dropout_in_evaluation_and_a_wider_context_are_in_the_definition():
+    attention = MultiHeadAttention(12, 3, d_context=7, dropout=0.5).double().eval()
+    x, context = rand(2, 4, 12), rand(2, 3, 7)
+    assert_close(naive.loops(attention, x, context), attention(x, context))
+    assert_close(naive.ListOfHeads(attention)(x, context), attention(x, context))
+
+
+@pytest.mark.bothways
+@pytest.mark.parametrize("reads", [naive.loops, lambda a, *args: naive.ListOfHeads(a)(*args)])
+def test_a_mask_of_numbers_is_refused_and_a_rule_is_taken(reads):
+    attention, x = mha(), rand(2, 5, 12)
+    with pytest.raises(TypeError, match=r"mask has dtype torch\.float64, not bool"):
+        reads(attention, x, None, torch.zeros(5, 5).double())
+    dense = reads(attention, x, None, masks.causal.dense(5, 5))
+    assert_close(reads(attention, x, None, masks.causal), dense)
+
+
+@pytest.mark.bothways
+def test_the_loops_take_one_batch_axis_at_most():
+    with pytest.raises(ValueError, match=r"x has shape \(2, 2, 5, 12\); loops takes one batch"):
+        naive.loops(mha(), rand(2, 2, 5, 12))

@@ -2,15 +2,19 @@
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn.utils import parametrize
 from torch.testing import assert_close
 
-from mhsa_lib import onednn
+from mhsa_lib import onednn, trace_ops
 from tests.fused_paths import machine
 
 
@@ -71,6 +75,146 @@ def test_autocast_decides_the_type():
         assert onednn.linear(x, W).dtype is torch.bfloat16
 
 
+@pytest.mark.parametrize("grad", [False, True])
+def test_autocast_leaves_float64_alone(grad):
+    x, W = torch.randn(200, 4).double(), torch.randn(3, 4).double()
+    with torch.autocast("cpu", torch.bfloat16), torch.set_grad_enabled(grad):
+        assert torch.equal(onednn.linear(x, W), F.linear(x, W))
+
+
+def test_what_f_linear_refuses_is_refused():
+    x, W, b = torch.randn(16, 4), torch.randn(3, 4), torch.randn(3)
+    W_packed = packed(4, 3).bfloat16()
+    with machine(onednn_is_faster=True), torch.no_grad():
+        for weight, bias in ((W.double(), None), (W, b.double()), (W.bfloat16(), None)):
+            with pytest.raises(RuntimeError, match="dtype"):
+                onednn.linear(x, weight, bias)
+        with pytest.raises(RuntimeError, match="dtype"):
+            W_packed(x)
+        with torch.autocast("cpu", torch.bfloat16), pytest.raises(RuntimeError, match="dtype"):
+            W_packed.double()(x)
+
+
+@pytest.mark.parametrize("rows", [16, 200])
+def test_its_gradients_have_derivatives(rows):
+    x, W, b = (torch.randn(*s, requires_grad=True) for s in ((rows, 4), (3, 4), (3,)))
+    found = []
+    for multiply in (onednn.linear, F.linear):
+        with machine(onednn_is_faster=True):
+            y = multiply(x, W, b).sin().sum()
+            first = torch.autograd.grad(y, (x, W, b), create_graph=True)
+            second = sum(g.square().sum() for g in first)
+            found.append(torch.autograd.grad(second, (x, W, b)))
+    assert_close(*found, atol=1e-4, rtol=1e-4)
+
+
+# --- whose product it is ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    """A process that has read nothing yet: what MHSA_LINEAR says, and how often is measured."""
+    real, measured = onednn.is_faster, []
+    monkeypatch.setattr(onednn, "is_faster", lambda: measured.append(1) or real())
+
+    def set_to(value):
+        onednn._by_environment.cache_clear()
+        monkeypatch.delenv("MHSA_LINEAR", raising=False)
+        if value is not None:
+            monkeypatch.setenv("MHSA_LINEAR", value)
+        return measured
+
+    yield set_to
+    monkeypatch.undo()
+    onednn._by_environment.cache_clear()
+
+
+@pytest.mark.parametrize(("value", "chosen"), [("torch", False), ("onednn", True)])
+def test_the_environment_decides_and_nothing_is_measured(value, chosen, environment):
+    measured = environment(value)
+    assert onednn.is_chosen() is chosen
+    onednn.Linear(4, 3).pack()
+    assert not measured
+
+
+@pytest.mark.parametrize("value", [None, "", "auto"])
+def test_without_a_choice_it_is_measured(value, environment):
+    measured = environment(value)
+    assert onednn.is_chosen() is onednn.is_faster()
+    assert measured
+
+
+def test_a_block_decides_before_the_environment(environment):
+    environment("torch")
+    with onednn.linear_by("onednn"):
+        assert onednn.is_chosen()
+        with onednn.linear_by("torch"):
+            assert not onednn.is_chosen()
+        assert onednn.is_chosen()
+    assert not onednn.is_chosen()
+
+
+def test_a_block_decides_for_its_own_thread(environment):
+    environment("torch")
+    with onednn.linear_by("onednn"), ThreadPoolExecutor(1) as thread:
+        assert not thread.submit(onednn.is_chosen).result()
+
+
+@pytest.mark.parametrize("value", ["mkl", "Torch"])
+def test_another_word_is_refused(value, environment):
+    words = f"='{value}' is unknown; choose auto, torch, onednn."
+    with pytest.raises(ValueError, match="linear_by" + words), onednn.linear_by(value):
+        pass
+    environment(value)
+    with pytest.raises(ValueError, match="MHSA_LINEAR" + words):
+        onednn.Linear(4, 3)
+
+
+def test_onednn_is_refused_where_there_is_none(monkeypatch):
+    monkeypatch.setattr(onednn, "is_here", lambda: False)
+    words = "linear_by='onednn', but this PyTorch cannot call oneDNN; choose auto or torch"
+    with pytest.raises(ValueError, match=words), onednn.linear_by("onednn"):
+        pass
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("rows", [1, 4, 16, 64, 200])
+def test_by_torch_every_bit_is_that_of_f_linear(rows):
+    W, x = packed(), torch.randn(rows, 8)
+    with onednn.linear_by("torch"):
+        assert torch.equal(W(x), F.linear(x, W.weight, W.bias))
+        ops = trace_ops(W, x)
+    assert not [op.name for op in ops if "pointwise" in op.name]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
+def test_the_measurement_knows_no_defaults_and_is_not_seen(dtype):
+    torch.set_default_dtype(dtype)
+    try:
+        with (
+            torch.device("meta"),
+            torch.autocast("cpu", torch.bfloat16),
+            torch.inference_mode(),
+            FakeTensorMode(),
+        ):
+            assert isinstance(onednn.is_faster.__wrapped__(), bool)
+        assert not trace_ops(onednn.is_faster.__wrapped__)
+        assert torch.func.vmap(lambda x: x + onednn.is_faster.__wrapped__())(
+            torch.ones(2)
+        ).sum()
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_a_measurement_that_fails_is_an_error_and_no_answer(monkeypatch):
+    onednn.is_faster.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(onednn, "_measured", lambda: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            onednn.is_faster()
+    assert isinstance(onednn.is_faster(), bool)
+
+
 # --- packed ----------------------------------------------------------------------------------
 
 
@@ -111,6 +255,74 @@ def test_other_weights_are_noticed():
     W.weight = other.weight
     other.weight.mul_(2.0)
     assert_close(W(x), other(x), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "how", [{"fused": True}, {"foreach": True}, {"foreach": False}], ids=str
+)
+def test_a_step_is_noticed_that_is_not_counted_in_the_weight(how):
+    W, x = packed(), torch.randn(16, 8)
+    optimizer = torch.optim.AdamW(W.parameters(), lr=0.5, **how)
+    W(x).sum().backward()
+    with torch.no_grad():
+        before = W(x)
+        optimizer.step()
+        assert_close(W(x), F.linear(x, W.weight, W.bias), atol=1e-5, rtol=1e-5)
+        assert not torch.equal(W(x), before)
+
+
+@torch.no_grad()
+def test_given_weights_are_those_that_are_used():
+    W, x = packed(), torch.randn(16, 8)
+    for s in (1.0, 2.0, 3.0):  # the memory of one may be that of the next
+        y = torch.func.functional_call(W, {"weight": s * W.weight, "bias": 0 * W.bias}, (x,))
+        assert_close(y, s * F.linear(x, W.weight), atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_a_weight_that_is_computed_is_never_packed():
+    W, x = packed(), torch.randn(16, 8)
+    parametrize.register_parametrization(W, "weight", nn.Tanh())
+    for _ in range(3):
+        W.parametrizations.weight.original.add_(0.1)
+        assert_close(W(x), F.linear(x, W.weight, W.bias), atol=1e-5, rtol=1e-5)
+    assert not W._packs
+
+
+@torch.inference_mode()
+def test_a_weight_of_inference_mode_is_never_packed():
+    W, other, x = packed(), onednn.Linear(8, 6), torch.randn(16, 8)
+    W(x)
+    W.load_state_dict(other.state_dict())
+    assert_close(W(x), other(x), atol=1e-5, rtol=1e-5)
+    assert not W._packs
+
+
+@torch.no_grad()
+def test_other_memory_is_noticed():
+    W, x = packed(), torch.randn(16, 8)
+    for _ in range(4):
+        W(x)
+        W.weight.data = W.weight.data * 2.0
+        assert_close(W(x), F.linear(x, W.weight, W.bias), atol=1e-4, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_another_parameter_in_the_same_memory_is_noticed():
+    W, x = packed(), torch.randn(16, 8)
+    W.weight.mul_(2.0)
+    W(x)
+    W.weight = nn.Parameter(W.weight.data)
+    W.weight.mul_(2.0)  # counted once, as in the parameter before
+    assert_close(W(x), F.linear(x, W.weight, W.bias), atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_what_was_laid_out_is_let_go_when_the_map_is_moved():
+    W = packed()
+    W(torch.randn(16, 8))
+    assert W._packs
+    assert W.double()._packs == {}
 
 
 @torch.no_grad()

@@ -167,3 +167,32 @@ def test_listening_does_not_change_the_path_that_torch_takes(kind, grad):
     inside = {"bmm"} if one_call in profiled else set()
     assert listened & KERNELS == profiled & KERNELS - inside
     assert listened & KERNELS
+
+
+# --- tensors without strides -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [8, 70])
+@torch.no_grad()
+def test_a_packed_module_can_be_watched(rows):
+    fused, x = FusedMultiHeadAttention(12, 3).pack(), torch.randn(rows, 12)
+    first, again = trace_ops(fused, x), trace_ops(fused, x)
+    assert first.flops == again.flops == trace_ops(FusedMultiHeadAttention(12, 3), x).flops
+    laid_out = [op for op in first if op.name == "_reorder_linear_weight"]
+    assert [(op.stride, op.result) for op in laid_out] == [((), "copy")] * (
+        2 if rows < 65 else 0
+    )
+    assert "reorder" not in again.table()
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CS. tensor support is in beta")
+@pytest.mark.parametrize(
+    ("layout", "bytes_"), [("sparse_coo", 80), ("sparse_csr", 88), ("sparse_csc", 88)]
+)
+def test_a_sparse_tensor_has_bytes_and_no_strides(layout, bytes_):
+    """Four numbers of 4 bytes, and of 8 bytes 2 × 4 indices or 4 indices and 5 ends."""
+    dense = torch.eye(4)
+    made = trace_ops(dense.to_sparse, layout=getattr(torch, layout))[-1]
+    assert (made.shape, made.stride, made.bytes, made.result) == ((4, 4), (), bytes_, "copy")
+    product = trace_ops(torch.mm, dense.to_sparse(layout=getattr(torch, layout)), dense)[-1]
+    assert (product.stride, product.flops) == ((4, 1), 2 * 4**3)

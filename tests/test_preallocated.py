@@ -203,17 +203,6 @@ def test_a_prompt_that_failed_can_be_given_again():
     assert_close(fused.step(x[:, :1], cache), expected)
 
 
-def test_positions_of_a_call_that_failed_are_those_of_no_other_call():
-    fused, x = build("plain"), rand(2, 2, 12)
-    cache, other = fused.cache(2, window=3), fused.cache(2, window=3)
-    cache.announce(torch.tensor([[0, 1], [-1, -1]]))
-    with pytest.raises(TypeError, match="in a ring no slot has a position"):
-        fused(x, mask=torch.ones(2, 2, dtype=torch.bool), cache=cache)
-    for part in x.split(1, dim=1):
-        assert_close(fused.step(part, cache), fused.step(part, other))
-    assert cache.lengths == [2, 2]
-
-
 # --- the ring --------------------------------------------------------------------------------
 
 
@@ -400,3 +389,52 @@ def test_a_step_is_one_token(shape):
     fused = build("plain")
     with pytest.raises(ValueError, match="is not one token for each sequence"):
         fused.step(rand(*shape), fused.cache(2, 5))
+
+
+# --- compiled --------------------------------------------------------------------------------
+
+LENGTHS = {"even": None, "uneven": [5, 3]}
+
+
+@pytest.mark.nohook
+@pytest.mark.parametrize("window", [None, 8])
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS)
+def test_compiled_decoding_is_compiled_once_and_again_for_any_number_of_tokens(lengths, window):
+    """What changes from token to token becomes a size in the graph, and no new graph."""
+    from torch._dynamo.testing import CompileCounter
+
+    torch.compiler.reset()
+    counter, fused = CompileCounter(), build("grouped")
+    step = torch.compile(fused.step, backend=counter)
+    x, compilations = rand(2, 30, 12), []
+    for _ in range(2):  # another text, another cache
+        caches = [fused.cache(2, 40, window=window) for _ in range(2)]
+        for cache in caches:
+            fused.prefill(x[:, :5], cache, lengths)
+        for token in x[:, 5:].split(1, dim=1):
+            assert_close(step(token, caches[0]), fused.step(token, caches[1]))
+            compilations.append(counter.frame_count)
+    assert caches[0].lengths == caches[1].lengths
+    assert compilations[0] == 1, "the step breaks into several graphs"
+    assert compilations[3:] == [compilations[2]] * 47
+    assert compilations[2] <= 3
+    torch.compiler.reset()
+
+
+@pytest.mark.nohook
+def test_compiled_decoding_from_nothing_and_after_a_reorder_stays_compiled():
+    from torch._dynamo.testing import CompileCounter
+
+    torch.compiler.reset()
+    counter, fused = CompileCounter(), build("plain")
+    step = torch.compile(fused.step, backend=counter, fullgraph=True)
+    caches = [fused.cache(2, 40) for _ in range(2)]
+    compilations = []
+    for i, token in enumerate(rand(2, 24, 12).split(1, dim=1)):
+        assert_close(step(token, caches[0]), fused.step(token, caches[1]))
+        compilations.append(counter.frame_count)
+        for cache in caches:
+            cache.reorder([1, i % 2])
+    assert compilations[3:] == [compilations[3]] * 21
+    assert compilations[3] <= 4
+    torch.compiler.reset()

@@ -29,7 +29,7 @@ def model():
 def folder(tmp_path):
     """A copy of the installed files, the weights replaced by something else."""
     installed = pretrained._installed()
-    for file in pretrained.FILES[:-1]:
+    for file in list(pretrained.FILES)[:-1]:
         (tmp_path / file).write_bytes((installed / file).read_bytes())
     (tmp_path / "model.safetensors").write_bytes(b"not the official file")
     return tmp_path
@@ -173,6 +173,37 @@ def test_one_wrong_bit_is_enough(folder):
     (folder / "model.safetensors").write_bytes(official)
     with pytest.raises(ValueError, match="it is damaged or another model"):
         pretrained.verify(folder / "model.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("config.json", b'"num_attention_heads": 12', b'"num_attention_heads": 6'),
+        ("config.json", b'"hidden_act": "gelu"', b'"hidden_act": "relu"'),
+        ("tokenizer.json", b'"cat"', b'"dog"'),
+        ("tokenizer_config.json", b'"do_lower_case": true', b'"do_lower_case": false'),
+        ("special_tokens_map.json", b"[SEP]", b"[CLS]"),
+        ("vocab.txt", b"\ncat\n", b"\ndog\n"),
+    ],
+)
+def test_every_file_that_is_read_is_the_official_one(file, old, new, folder, monkeypatch):
+    whole = pretrained._installed() / "model.safetensors"
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors").symlink_to(whole)
+    monkeypatch.setattr(pretrained, "_installed", lambda: folder)
+    official = (folder / file).read_bytes()
+    assert old in official
+    (folder / file).write_bytes(official.replace(old, new))
+    words = rf"{file} has SHA-256 .*, the official file has {pretrained.FILES[file]}"
+    with pytest.raises(ValueError, match=words):
+        pretrained.load()
+
+
+def test_half_a_character_is_refused(model):
+    for call in (model.attend, model.vectors):
+        with pytest.raises(ValueError, match=r"text holds half of a character, U\+D83D at 6"):
+            call("a cat \ud83d")
+    assert model.attend("a cat \U0001f600")[0][0] == "[CLS]"
 
 
 def test_a_missing_file_says_how_to_get_it(folder, monkeypatch):

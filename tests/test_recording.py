@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from mhsa_lib import MultiHeadAttention, masks, trace
+from mhsa_lib import MultiHeadAttention, edit, masks, trace
 from mhsa_lib.recording import record
 from mhsa_lib.stages import Split
 from tests.drawn import mha, rand
@@ -86,3 +86,22 @@ def test_a_stage_without_words_is_called_by_its_name():
 
     steps = record(MultiHeadAttention(4, 2, split=Cut(2)), rand(2, 4).float()).steps
     assert steps[1] == ("split", ("q_heads", "k_heads", "v_heads"), "Cut")
+
+
+def test_the_attention_of_a_model_is_recorded_and_edits_of_it_are_not():
+    attention, x = mha(4, 2), rand(3, 4)
+    model = torch.nn.Sequential(torch.nn.Identity(), attention)
+    plain = record(model, x)
+    with edit(attention, "z", torch.zeros_like):
+        assert torch.equal(record(attention, x).wires["y"], plain.wires["y"])
+    torch.testing.assert_close(plain.wires["y"], attention(x))
+
+
+@pytest.mark.bothways
+def test_one_sequence_is_recorded():
+    with pytest.raises(ValueError, match=r"x has shape \(2, 3, 4\); record one sequence"):
+        record(mha(4, 2), rand(2, 3, 4))
+    with pytest.raises(ValueError, match="x is 5 wide"):
+        record(mha(4, 2), rand(3, 5))
+    with pytest.raises(ValueError, match="holds no stages of mhsa_lib"):
+        record(torch.nn.Linear(4, 4), rand(3, 4))

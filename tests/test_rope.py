@@ -18,11 +18,13 @@ from mhsa_lib import MultiHeadAttention, masks, trace
 from mhsa_lib.rope import (
     HALVES,
     INTERLEAVED,
+    PartialRotary,
     Rotary,
     RotarySplit,
     place,
     reordered,
 )
+from mhsa_lib.stretches import DynamicStretch, LongRopeStretch, YarnStretch
 from tests.drawn import mha, rand
 
 PAIRINGS = {pairing.name: pairing for pairing in (INTERLEAVED, HALVES)}
@@ -118,6 +120,75 @@ def test_a_stretch_changes_the_frequencies():
     rows = rand(5, 6)
     assert_close(slower(rows, 4 * torch.arange(5)), plain(rows, torch.arange(5)))
     assert_close(slower.frequencies(), plain.frequencies() / 4)
+
+
+def test_a_magnitude_is_a_factor_on_what_is_turned():
+    stretch = YarnStretch(4.0, 100.0, 64, attention_factor=1.5)
+    rotary, rows = Rotary(6, 100.0, stretch=stretch), rand(5, 6)
+    assert_close(rotary(rows, torch.zeros(5).int()), 1.5 * rows)
+    assert_close(rotary(rows, torch.arange(5)).norm(dim=-1), 1.5 * rows.norm(dim=-1))
+
+
+@each
+def test_a_part_of_the_columns_turns_and_the_others_stay(pairing):
+    rows, stretch = rand(5, 7), YarnStretch(4.0, 100.0, 64)
+    partial, whole = (cls(4, 100.0, pairing, stretch) for cls in (PartialRotary, Rotary))
+    found = partial(rows, torch.arange(5))
+    assert torch.equal(found[:, 4:], rows[:, 4:])
+    assert torch.equal(found[:, :4], whole(rows[:, :4], torch.arange(5)))
+
+
+# --- lengths ---------------------------------------------------------------------------------
+
+DYNAMIC = DynamicStretch(factor=4.0, length=8)
+
+
+def test_every_sequence_turns_as_its_own_length_says():
+    """The other library turns all as the longest of the batch."""
+    rotary, rows = Rotary(4, stretch=DYNAMIC), rand(2, 3, 20, 4)
+    positions = torch.stack([torch.arange(20), torch.arange(20) - 14])
+    found = rotary(rows, positions[:, None])
+    assert_close(found[0], rotary(rows[0], positions[0]))
+    assert_close(found[1, :, 14:], rotary(rows[1, :, 14:], torch.arange(6)))
+    assert_close(found[1, :, 14:], Rotary(4)(rows[1, :, 14:], torch.arange(6)))
+    assert not torch.allclose(found[0], Rotary(4)(rows[0], torch.arange(20)))
+
+
+def test_the_last_queries_of_a_long_text_turn_as_all_of_them():
+    attention, x = mha(split=RotarySplit(3, Rotary(4, stretch=DYNAMIC))), rand(2, 20, 12)
+    whole = attention(x, mask=masks.causal)
+    assert_close(attention(x[:, -3:], x, mask=masks.causal), whole[:, -3:])
+
+
+@pytest.mark.parametrize(
+    ("stretch", "start", "end", "fits"),
+    [
+        (None, 8, 20, True),
+        (DYNAMIC, 0, 20, True),
+        (DYNAMIC, 5, 8, True),
+        (DYNAMIC, 5, 9, False),
+        (DYNAMIC, 12, 13, False),
+        (LongRopeStretch((1.0, 1.0), (1.0, 2.0), 8), 8, 9, False),
+        (LongRopeStretch((1.0, 1.0), (1.0, 2.0), 8), 9, 40, True),
+        (LongRopeStretch((1.0, 2.0), (1.0, 2.0), 8), 5, 40, True),
+    ],
+)
+def test_tokens_may_follow_those_that_would_not_turn_again(stretch, start, end, fits):
+    rotary = Rotary(4, stretch=stretch)
+    other = torch.arange(end - start)  # of a batch, this one begins
+    padded = torch.tensor([-1, *range(start, end)])
+    for positions in (torch.arange(start, end), padded):
+        for batch in (positions, torch.stack([other, positions[-len(other) :]])):
+            if fits:
+                rotary.goes_on(batch)
+            else:
+                words = rf"a text of {start} tokens goes on to {end}, where \w+Stretch\(.*start"
+                with pytest.raises(ValueError, match=words):
+                    rotary.goes_on(batch)
+
+
+def test_padding_alone_goes_on_anywhere():
+    Rotary(4, stretch=DYNAMIC).goes_on(torch.full((2, 3), -1))
 
 
 # --- the pairings ----------------------------------------------------------------------------
@@ -230,6 +301,14 @@ def test_it_says_what_it_is():
         (
             lambda: Rotary(4)(rand(5, 6), torch.arange(5)),
             r"rows are 6 wide, shape \(5, 6\), but d_rotary=4; the last axis must be d_rotary",
+        ),
+        (
+            lambda: Rotary(4, 500.0, stretch=YarnStretch(4.0, base=100.0)),
+            r"YarnStretch\(.*base=100.0.*\) does not fit base=500; make both with",
+        ),
+        (
+            lambda: PartialRotary(4)(rand(5, 3), torch.arange(5)),
+            r"rows are 3 wide, shape \(5, 3\), but d_rotary=4; the last axis must be d_rotary",
         ),
         (
             lambda: RotarySplit(6, Rotary(2), 4),

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from mhsa_lib import cuts, tiles
+from mhsa_lib import cuts, kernels, tiles
 from mhsa_lib.reach import Band
 from tests.test_kernels import TOLERANCE, exact, gradients, heads, same_gradients
 
@@ -63,12 +63,49 @@ def test_the_result_lies_in_memory_as_concat_wants_it():
     assert z.transpose(1, 2).is_contiguous()
 
 
-def test_a_second_derivative_is_refused_and_not_wrong():
-    q, k, v = heads(1, 1, 5, 5, torch.float64)
-    z = tiles.attend(q, k, v, 0.5, Band(), 0)
-    (first,) = torch.autograd.grad(z.square().sum(), q, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        first.sum().backward()
+@pytest.mark.parametrize("band", [Band(), Band(ahead=0), Band(ahead=0, behind=3)], ids=str)
+@pytest.mark.parametrize(("n_kv_heads", "n_key"), [(2, 70), (1, 70), (1, 40)])
+def test_its_gradients_have_derivatives(band, n_kv_heads, n_key):
+    q, k, v = heads(2, n_kv_heads, 70, n_key, torch.float64)
+    query, key = torch.arange(n_key - 70, n_key)[:, None], torch.arange(n_key)
+    found, given = [], (q, k, v)
+    options = {"scale": 0.4, "dropout_p": 0.0}
+    defined = kernels._by_definition(*given, band.allows(query, key), options)
+    for z in (tiles.attend(*given, 0.4, band, n_key - 70), defined):
+        first = torch.autograd.grad(z.sin().sum(), given, create_graph=True)
+        found.append(torch.autograd.grad(sum(g.square().sum() for g in first), given))
+    assert all(torch.isfinite(g).all() for g in found[1])
+    same_gradients(*found, 1e-9)
+
+
+def test_in_bfloat16_they_do_too():
+    q, k, v = heads(2, 2, 70, 70, torch.bfloat16)
+    query, key = torch.arange(70)[:, None], torch.arange(70)
+    found, allowed = [], query >= key
+    for z in (tiles.attend(q, k, v, 0.4, Band(ahead=0), 0), exact(q, k, v, allowed, 0.4)):
+        (first,) = torch.autograd.grad(z.double().square().sum(), q, create_graph=True)
+        found.append(torch.autograd.grad(first.double().square().sum(), (q, k, v)))
+    same_gradients(*found, 8e-2)
+
+
+def test_many_gradients_at_once_are_those_one_at_a_time():
+    q, k, v = heads(2, 1, 70, 70, torch.float32)
+    z = tiles.attend(q, k, v, 0.4, Band(ahead=0), 0)
+    several = torch.randn(3, *z.shape)
+    found = torch.autograd.grad(z, (q, k, v), several, is_grads_batched=True, retain_graph=True)
+    for i, one in enumerate(several):
+        wanted = torch.autograd.grad(z, (q, k, v), one, retain_graph=True)
+        same_gradients([g[i] for g in found], wanted, 1e-5)
+
+
+def test_kept_weights_are_let_go_with_the_graph():
+    q, k, v = heads(2, 2, 200, 200, torch.bfloat16)
+    saved = []
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda t: saved.append(t.shape) or t, lambda t: t
+    ):
+        tiles.attend(q, k, v, 0.5, Band(), 0)
+    assert any(shape[-2:] == (256, 256) for shape in saved)
 
 
 def test_under_autocast_nothing_is_computed_in_another_type():

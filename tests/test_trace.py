@@ -1,6 +1,7 @@
 """Watching and changing a pass from outside, without a trace of it left."""
 
 import math
+import weakref
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from mhsa_lib import MultiHeadAttention, Stage, costs, edit, masks, shapes, trace
+from mhsa_lib import MultiHeadAttention, Stage, costs, edit, masks, remember, shapes, trace
 from tests.drawn import cases, mha, rand
 
 NAMES = [
@@ -290,6 +291,31 @@ def test_several_attentions_are_refused_with_the_paths_to_choose_from():
     assert list(wires) == NAMES
 
 
+MODELS = {
+    "a list": (Block(mha(), mha()), "model.layers[0]"),
+    "a list in a list": (
+        nn.Sequential(Block(mha(), mha()), nn.Identity()),
+        "model[0].layers[0]",
+    ),
+    "a dict": (nn.ModuleDict({"to left": mha(), "values left": mha()}), "model['to left']"),
+    "an own name": (nn.Module(), "model.get_submodule('0')"),
+}
+MODELS["an own name"][0].add_module("0", mha())
+MODELS["an own name"][0].add_module("1", mha())
+
+
+@pytest.mark.bothways
+@pytest.mark.parametrize("name", MODELS)
+def test_the_example_in_the_message_is_python(name):
+    model, spelled = MODELS[name]
+    with pytest.raises(ValueError, match="holds 2 attentions") as raised, trace(model):
+        pass
+    example = str(raised.value).partition("for example trace(")[2].removesuffix(").")
+    assert example == spelled
+    with trace(eval(example, {"model": model})):
+        pass
+
+
 def test_a_model_without_our_attention_is_refused():
     words = r"Linear holds no stages of mhsa_lib; trace_ops\(model, x\) shows"
     with pytest.raises(ValueError, match=words), trace(nn.Linear(2, 2)):
@@ -350,6 +376,105 @@ def test_a_stage_of_your_own_appears_with_its_wires_and_axes():
     assert wires.steps["gated"].axes == {"batch": 2, "query": 5, "d_gate": 5}
     assert wires.steps["y"].result == "view"
     assert shapes.axes(attention.W_O.shapes()["gated"])[-1] == "d_gate"
+
+
+class Plain(MultiHeadAttention):
+    """Overrides the pass and says nothing of its shape."""
+
+    def forward(self, x, context=None, mask=None):
+        return super().forward(x, context, mask)
+
+
+class Unsaid(Stage):
+    wires = ("concat",)
+
+    def forward(self, z):
+        return z.transpose(-2, -3).flatten(-2)
+
+
+class Said(Unsaid):
+    def forward(self, z) -> Tensor:
+        return super().forward(z)
+
+
+class Elsewhere(Unsaid):
+    def forward(self, z) -> "Nowhere":  # noqa: F821
+        return super().forward(z)
+
+
+class Fewer(Stage):
+    wires = ("concat", "more")
+
+    def forward(self, z) -> OneHead:
+        return z
+
+
+def test_a_subclass_that_says_no_shape_has_that_of_its_base():
+    attention, x = Plain(12, 3).double(), rand(2, 5, 12)
+    with trace(attention) as wires:
+        attention(x)
+    assert wires.steps["y"].axes == {"batch": 2, "query": 5, "d_model": 12}
+
+
+@pytest.mark.bothways
+@pytest.mark.parametrize("stage", [Unsaid, Said, Elsewhere, Fewer])
+def test_a_stage_that_says_no_shape_is_refused_at_once(stage):
+    words = (
+        f"{stage.__name__}.forward does not say the shapes of its wires concat.*; annotate "
+        f"what it returns, one alias of mhsa_lib.shapes for each wire"
+    )
+    with pytest.raises(TypeError, match=words), trace(mha(concat=stage())):
+        pass
+
+
+def test_a_stage_without_wires_needs_no_shape():
+    class Quiet(Stage):
+        def forward(self, z):
+            return z.transpose(-2, -3).flatten(-2)
+
+    with trace(attention := mha(concat=Quiet())) as wires:
+        attention(rand(2, 5, 12))
+    assert list(wires) == [name for name in NAMES if name != "concat"]
+
+
+def test_a_long_block_keeps_no_tensor_that_is_no_wire():
+    attention, kept = mha(), []
+    with trace(attention) as wires:
+        for _ in range(3):
+            x = attention(rand(2, 5, 12)) * 2
+            kept.append(weakref.ref(x))
+            del x
+        assert [ref() for ref in kept] == [None] * 3
+        scaled = weakref.ref(wires["scores"])
+        with pytest.raises(TypeError, match="bool"):
+            attention(rand(2, 5, 12), mask=torch.ones(5, 5))
+        wires.clear()
+        assert scaled() is None
+    assert len(wires) == 0
+
+
+@pytest.mark.bothways
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support:UserWarning")
+@pytest.mark.parametrize("tool", [trace, remember, lambda attention: edit(attention, "z", abs)])
+def test_nested_and_sparse_tensors_are_refused(tool):
+    attention, parts = mha(), [rand(3, 12), rand(2, 12)]
+    for layout in (torch.strided, torch.jagged):
+        words = r"x is a nested tensor; pass a dense one, x\.to_padded_tensor\(0\.0\), and the"
+        nested = torch.nested.nested_tensor(parts, layout=layout)
+        with pytest.raises(TypeError, match=words), tool(attention):
+            attention(nested)
+        with pytest.raises(TypeError, match="context is a nested"), trace(attention):
+            attention(rand(2, 3, 12), nested)
+    for x, layout in (
+        (rand(2, 3, 12).to_sparse(), "coo"),
+        (rand(3, 12).to_sparse_csr(), "csr"),
+    ):
+        words = rf"x has the layout torch.sparse_{layout}; pass a dense tensor: x\.to_dense\(\)"
+        with pytest.raises(TypeError, match=words), tool(attention):
+            attention(x)
+    with pytest.raises(TypeError, match=r"mask has the layout torch\.sparse_coo"):
+        attention(rand(3, 12), mask=torch.ones(3, 3, dtype=torch.bool).to_sparse())
 
 
 # --- edit ------------------------------------------------------------------------------------

@@ -47,6 +47,9 @@ class NoRotary(nn.Module):
     def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
         return rows
 
+    def goes_on(self, positions: Tensor) -> None:
+        """Any tokens may follow."""
+
 
 class LatentQuery(nn.Module):
     """In place of W_Q: down to a latent, norm, up to the queries of all heads."""
@@ -93,6 +96,8 @@ class LatentProject(Stage):
         checks.tokens("x", x, self.W_Q.in_features, like=self.W_DKV.weight)
         checks.tokens("context", context, self.W_DKV.in_features, like=self.W_DKV.weight)
         checks.same_batch(x, context)
+        if positions is not None:
+            self.rotary.goes_on(positions)
         _, key = place(positions, x.shape[-2], context.shape[-2], context)
         q = self.W_Q(x)
         latent, k_rope = self.W_DKV(context).split(self.widths, dim=-1)

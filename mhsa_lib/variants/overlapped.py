@@ -44,9 +44,11 @@ def overlap_heads(heads: Heads, overlap: int) -> WideHeads:
     [[[0.0, 1.0, 2.0, 3.0]], [[2.0, 3.0, 4.0, 5.0]], [[4.0, 5.0, 6.0, 0.0]]]
     """
     d_head = heads.shape[-1]
-    _fits(overlap, d_head)
-    before = pad(heads[..., d_head - overlap :], (0, 0, 0, 0, 1, -1))
-    after = pad(heads[..., :overlap], (0, 0, 0, 0, -1, 1))
+    check_overlap(overlap, d_head)
+    last, first = heads[..., d_head - overlap :], heads[..., :overlap]
+    nobody = torch.zeros_like(first[..., :1, :, :])
+    before = torch.cat([nobody, last[..., :-1, :, :]], dim=-3)
+    after = torch.cat([first[..., 1:, :, :], nobody], dim=-3)
     return torch.cat([before, heads, after], dim=-1)
 
 
@@ -57,7 +59,7 @@ class Overlap(Stage):
 
     def __init__(self, overlap: int) -> None:
         super().__init__()
-        _fits(overlap)
+        check_overlap(overlap)
         self.columns = overlap
 
     def extra_repr(self) -> str:
@@ -142,7 +144,7 @@ class OverlappedAttention(MultiHeadAttention):
         **stages: Any,
     ) -> None:
         d_head = checks.head_width(d_model, n_heads, d_head)
-        _fits(overlap, d_head)
+        check_overlap(overlap, d_head)
         own = {
             "split": OverlappedSplit(n_heads, overlap),
             "attend": OverlappedAttend(scale=d_head**-0.5, dropout=dropout),
@@ -157,6 +159,7 @@ def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
     """The same function as plain attention: wider heads, shared columns written out as copies.
 
     Queries are longer by √(new / old width of a head), for the scale counts all columns now.
+    Biases, where a map has one, the dropout and the mode, training or evaluation, stay.
     What is frozen stays frozen. Raises ``TypeError`` for another attention, ``ValueError`` for
     one with a stage that is not its own, or with something added to it.
 
@@ -206,7 +209,8 @@ def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
     return plain.train(attention.training)
 
 
-def _fits(overlap: int, d_head: int | None = None) -> None:
+def check_overlap(overlap: int, d_head: int | None = None) -> None:
+    """Raise for an overlap that is no number of columns, or wider than a head."""
     if isinstance(overlap, bool) or not isinstance(overlap, int):
         raise TypeError(f"overlap={overlap!r} is not a whole number of columns; pass an int.")
     if overlap < 0:

@@ -1,7 +1,7 @@
 // What decoding keeps for every token, and what that means for an accelerator.
 
-import { choice, dial, el, frame, grouped, spoken, watch, write } from "./kit.js";
-import { wrongSizes } from "./ledger.js";
+import { choice, el, frame, grouped, spoken, watch, write, writeAll } from "./kit.js";
+import { sizeControls } from "./sizes.js";
 import { NUMBER_BYTES, kindOf } from "./costs.js";
 import { duration } from "./roofline.js";
 import { fits, memoryRows } from "./memory.js";
@@ -12,7 +12,10 @@ const CACHE_DIALS = { layers: 512, n_heads: 512, n_kv_heads: 512, d_head: 2048, 
 const LOADS = { tokens: 16_777_216, sequences: 4096 };
 
 /** Which of the four a layer is: the kind asked for, and by its heads if that is GQA. */
-export const resolved = (kind, { n_heads, n_kv_heads }) => (kind === "GQA" ? kindOf(n_heads, n_kv_heads) : kind);
+export function resolved(kind, { n_heads, n_kv_heads }) {
+  if (kind === "GQA") return kindOf(n_heads, n_kv_heads);
+  return kind === "MQA" && n_heads === 1 ? "MHA" : kind;
+}
 
 /** Numbers that each kind keeps of a token in one layer, kinds that are another's twin left out. */
 export function numbersKept({ n_heads, n_kv_heads, d_head, d_latent, d_rope }) {
@@ -50,25 +53,21 @@ function render({ model: traits, el: root }) {
     label, options, value: Math.max(0, options.indexOf(traits.get(trait))), signal, change }) });
   const model = pick("model", "model", [...models.map(({ name }) => name), OWN], (i) => {
     if (i === models.length) return own({});
-    traits.set("kind", null);
-    return write(traits, "model", models[i].name);
+    return writeAll(traits, { kind: null, model: models[i].name });
   });
   const kind = pick("kind", "kind", KINDS);
   const rest = [pick("dtype", "dtype", Object.keys(NUMBER_BYTES)), pick("accelerator", "accelerator", accelerators.map(({ name }) => name))];
-  /** From here on the sizes are the reader's: those in sight, one of them changed. */
+  /** From here on the sizes are the reader's: those in sight, some of them changed. */
   const own = (changed) => {
     const kept = kindNow();
-    for (const [name, size] of Object.entries({ ...sizesNow(), ...changed })) if (names.includes(name)) traits.set(name, size);
-    traits.set("kind", kept === "MLA" ? "MLA" : traits.get("kind"));
-    write(traits, "model", OWN);
+    const sizes = Object.entries({ ...sizesNow(), ...changed }).filter(([name]) => names.includes(name));
+    writeAll(traits, { ...Object.fromEntries(sizes), kind: kept === "MLA" ? "MLA" : traits.get("kind"), model: OWN });
   };
-  const alert = el("p", { class: "mhsa-alert", role: "alert" });
-  const wrong = (text) => { alert.textContent = text; };
-  const dials = Object.fromEntries([
-    ...names.map((name) => [name, dial({ label: name, min: 1, max: CACHE_DIALS[name], value: sizesNow()[name], signal, wrong,
-      change: (size) => own({ [name]: size }) })]),
-    ...loads.map((name) => [name, dial({ label: name, min: 1, max: LOADS[name], value: traits.get(name), signal, wrong,
-      change: (size) => write(traits, name, size) })])]);
+  const controls = sizeControls({
+    most: { ...LOADS, ...CACHE_DIALS }, signal,
+    read: () => Object.fromEntries([...loads.map((name) => [name, traits.get(name)]), ...names.map((name) => [name, sizesNow()[name]])]),
+    put: (changes) => (loads.some((name) => name in changes) ? writeAll(traits, changes) : own(changes)),
+  });
   const [bars, rows] = [el("tbody"), el("tbody")];
   const titles = ["", "numbers per token and layer", "bytes per token", "sequences that fit", "reading it once"].map((title, i) =>
     el(i ? "th" : "td", { scope: i ? "col" : null, class: i ? "mhsa-number" : null }, title));
@@ -80,21 +79,18 @@ function render({ model: traits, el: root }) {
   const note = el("p", { class: "mhsa-quiet" });
   body.append(
     el("div", { class: "mhsa-controls mhsa-columns" }, model.node, kind.node, rest.map(({ node }) => node),
-      [...loads, ...names].map((name) => dials[name].node)),
-    alert, picture, said.node, note,
+      Object.values(controls.nodes)),
+    controls.notice, picture, said.node, note,
   );
 
   function draw() {
     const sizes = sizesNow();
-    for (const name of names) dials[name].show(sizes[name]);
-    for (const name of loads) dials[name].show(traits.get(name));
     model.show(model.options.indexOf(traits.get("model")));
     for (const { trait, options, show } of rest) show(options.indexOf(traits.get(trait)));
-    const problem = wrongSizes({ ...sizes, d_model: 0 });
-    alert.textContent = problem ?? "";
-    picture.classList.toggle("mhsa-off", problem !== null);
-    picture.hidden = problem !== null && !rows.hasChildNodes();
-    if (problem) return;
+    const valid = controls.draw();
+    picture.classList.toggle("mhsa-off", !valid);
+    picture.hidden = !valid && !rows.hasChildNodes();
+    if (!valid) return;
     const accelerator = accelerators.find(({ name }) => name === traits.get("accelerator"));
     const load = { tokens: traits.get("tokens"), sequences: traits.get("sequences"), itemsize: NUMBER_BYTES[traits.get("dtype")] };
     const found = cacheOf(sizes, load, accelerator);

@@ -9,6 +9,7 @@ from mhsa_lib import plots
 from mhsa_lib.configurations import ACCELERATORS, CONFIGURATIONS, LATENT, Latent, find
 from mhsa_lib.widgets.cost_lab import NUMBER_BYTES
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.sizes import problem_of
 
 OWN = "own sizes"
 SIZES = ("layers", "n_heads", "n_kv_heads", "d_head", "d_latent", "d_rope")
@@ -29,7 +30,8 @@ class CacheCalculator(Figure):
     ``n_kv_heads``, ``d_head``, ``d_latent`` and ``d_rope``), ``kind`` ("MHA", "GQA", "MQA",
     "MLA"; None for what the model has), ``tokens``, ``sequences``, ``dtype`` and
     ``accelerator``. Raises ``ValueError`` for a word that is not a choice, ``TraitError`` for a
-    size outside its dial; heads that do not divide are explained in the figure.
+    size outside its dial; heads that do not divide are explained in the figure and by
+    ``problem``.
 
     >>> CacheCalculator(model="DeepSeek-V3", tokens=1).cache_bytes
     70272
@@ -37,7 +39,14 @@ class CacheCalculator(Figure):
     64.0
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("ledger", "costs", "roofline", "memory")
+    needs: ClassVar[tuple[str, ...]] = (
+        "dial",
+        "ledger",
+        "sizes",
+        "costs",
+        "roofline",
+        "memory",
+    )
 
     model = Unicode("Llama 3.1 8B").tag(sync=True)
     kind = Unicode(None, allow_none=True).tag(sync=True)
@@ -71,6 +80,11 @@ class CacheCalculator(Figure):
         """Sizes of the model, or one's own, by name; ``kind`` is what the model has."""
         own = {"kind": "GQA"} | {name: getattr(self, name) for name in SIZES}
         return own if self.model == OWN else sizes(find(self.model, MODELS))
+
+    @property
+    def problem(self) -> str | None:
+        heads = {name: self.sizes[name] for name in ("n_heads", "n_kv_heads", "d_head")}
+        return problem_of(d_model=heads["n_heads"] * heads["d_head"], **heads)
 
     @property
     def kept(self) -> dict[str, int]:

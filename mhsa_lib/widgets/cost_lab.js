@@ -1,6 +1,7 @@
 // Attention of a real model on a real accelerator: what it holds, and what limits each stage.
 
-import { check, choice, dial, el, fixed, frame, grouped, short, spoken, watch, write } from "./kit.js";
+import { dial } from "./dial.js";
+import { check, choice, el, fixed, frame, grouped, notice, short, spoken, watch, write, writeAll } from "./kit.js";
 import { NUMBER_BYTES, PHASES, VARIANTS, binary, costOf, kindOf, kvHeads } from "./costs.js";
 import { fits, memoryRows } from "./memory.js";
 import { duration, regime, roofline } from "./roofline.js";
@@ -9,20 +10,30 @@ function render({ model: traits, el: root }) {
   const { body, signal, end } = frame(root, "cost-lab");
   const [models, accelerators] = [traits.get("models"), traits.get("accelerators")];
   const names = (list) => list.map(({ name }) => name);
-  const pick = (label, trait, options) => ({ trait, options, ...choice({
-    label, options, value: options.indexOf(traits.get(trait)), signal,
-    change: (i) => write(traits, trait, options[i]),
+  const pick = (label, trait, options, change = (value) => write(traits, trait, value)) => ({ trait, options, ...choice({
+    label, options, value: options.indexOf(traits.get(trait)), signal, change: (i) => change(options[i]),
   }) });
+  const place = notice({ signal });
+  let moved = null;
+  /** The dtype moves along to the first that the accelerator has, and on the way back comes back. */
+  function setAccelerator(name) {
+    const [{ peak }, before] = [accelerators.find((one) => one.name === name), traits.get("dtype")];
+    const wish = before === moved?.dtype ? moved.wish : before;
+    const dtype = peak[wish] ? wish : Object.keys(peak)[0];
+    const why = dtype === wish ? "as before" : `the ${lacks(name, before)}`;
+    moved = { accelerator: name, dtype, wish, words: dtype === before ? "" : `dtype ${before} → ${dtype}: ${why}.` };
+    writeAll(traits, { accelerator: name, dtype });
+  }
   const choices = [
     pick("model", "model", names(models)), pick("n_kv_heads", "variant", VARIANTS), pick("phase", "phase", PHASES),
-    pick("accelerator", "accelerator", names(accelerators)),
+    pick("accelerator", "accelerator", names(accelerators), setAccelerator),
     pick("dtype", "dtype", ["bfloat16", "float16", "float32"]), pick("cache dtype", "cache_dtype", Object.keys(NUMBER_BYTES)),
   ];
-  const alert = el("p", { class: "mhsa-alert", role: "alert" });
   const dials = ["context", "batch"].map((trait) => ({ trait, ...dial({
-    label: trait, min: 1, max: { context: 1_048_576, batch: 1024 }[trait], value: traits.get(trait), signal,
-    change: (size) => write(traits, trait, size), wrong: (text) => { alert.textContent = text; },
+    label: trait, unit: { context: "token", batch: "sequence" }[trait], max: { context: 1_048_576, batch: 1024 }[trait],
+    value: traits.get(trait), signal, change: (size) => write(traits, trait, size), wrong: place.wrong,
   }) }));
+  const dtypes = choices.find(({ trait }) => trait === "dtype");
   const fused = check({
     label: "fused: scores never reach memory", value: traits.get("fused"), signal,
     change: (on) => write(traits, "fused", on),
@@ -37,7 +48,7 @@ function render({ model: traits, el: root }) {
     el("table", { "aria-label": "The three stages, all layers" }, el("thead", {}, el("tr", {}, titles)), stages));
   body.append(
     el("div", { class: "mhsa-controls mhsa-columns" }, choices.map(({ node }) => node), dials.map(({ node }) => node), fused.node),
-    alert, el("table", { class: "mhsa-memory", "aria-label": "Bytes, beside the memory of the accelerator" }, memory),
+    place.node, el("table", { class: "mhsa-memory", "aria-label": "Bytes, beside the memory of the accelerator" }, memory),
     roof, limits, said.node, note,
   );
 
@@ -50,7 +61,12 @@ function render({ model: traits, el: root }) {
     const accelerator = accelerators.find(({ name }) => name === state.accelerator);
     VARIANTS.forEach((variant, i) => { choices[1].select.options[i].textContent = variantName(model, variant); });
     const cost = costOf({ ...state, model, accelerator, fused: traits.get("fused") });
-    alert.textContent = cost.peak ? "" : `The ${accelerator.name} has no tensor cores for ${state.dtype}; choose float16 or float32.`;
+    for (const option of dtypes.select.options) option.disabled = !accelerator.peak[option.value];
+    const others = Object.keys(accelerator.peak);
+    place.say(cost.peak ? { along: moved?.accelerator === accelerator.name && moved.dtype === state.dtype ? moved.words : "" } : {
+      wrong: `The ${lacks(accelerator.name, state.dtype)}; choose ${others.join(" or ")}.`,
+      offers: others.map((dtype) => [`dtype = ${dtype}`, () => write(traits, "dtype", dtype)]),
+    });
     memory.replaceChildren(...memoryRows(needs(cost, model, state), accelerator.memory));
     for (const part of [roof, limits]) part.hidden = !cost.peak;
     note.textContent = notes(model, accelerator);
@@ -69,6 +85,8 @@ function render({ model: traits, el: root }) {
   resized.observe(roof);
   return end;
 }
+
+const lacks = (accelerator, dtype) => `${accelerator} has no tensor cores for ${dtype}`;
 
 function variantName(model, variant) {
   const kv = kvHeads(model, variant);

@@ -104,15 +104,6 @@ export function headBudget({ d_model, n_heads, d_head, seq }) {
   ];
 }
 
-/** The nearest numbers of heads that divide d_model, below and above. */
-export function dividing(d_model, n_heads) {
-  const divides = (n) => d_model % n === 0;
-  let [below, above] = [Math.min(n_heads, d_model), Math.min(n_heads, d_model)];
-  while (!divides(below)) below -= 1;
-  while (!divides(above)) above += 1;
-  return [...new Set([below, above])];
-}
-
 /** "same", "× 8" or "÷ 8". */
 export function change(one, now) {
   if (one === now) return "same";

@@ -46,6 +46,14 @@ class Figure(anywidget.AnyWidget):
         cls._css = "\n".join(code(piece, "css") for piece in cls.pieces)
 
     @property
+    def problem(self) -> str | None:
+        """Why this state cannot be shown, with a repair; None where it can.
+
+        The live figure says the same, and has a button for each repair.
+        """
+        return None
+
+    @property
     def alt(self) -> str:
         """What the still picture shows, in words."""
         raise NotImplementedError(f"{type(self).__name__} says nothing of its still picture.")
@@ -77,7 +85,9 @@ class Figure(anywidget.AnyWidget):
         )
 
     def without_script(self) -> str:
-        """HTML for a page on which nothing runs: the still picture."""
+        """HTML for a page on which nothing runs: the still picture, or what is wrong."""
+        if self.problem is not None:
+            return f"<p>{escape(self.problem)}</p>"
         return f'<img alt="{escape(self.alt)}" src="{png(self.still)}" style="max-width:100%">'
 
     def __repr__(self) -> str:
@@ -92,7 +102,7 @@ class Figure(anywidget.AnyWidget):
 def code(piece: str, suffix: str) -> str:
     """The text of a piece as it joins others: without imports, and exporting only a default."""
     file = FOLDER / f"{piece}.{suffix}"
-    text = file.read_text() if file.exists() else ""
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
     if suffix == "js":
         text = re.sub(r'^import [^;]*? from "\./\w+\.js";\n', "", text, flags=re.M | re.S)
         text = re.sub(r"^export (?!default)", "", text, flags=re.M)

@@ -1,8 +1,8 @@
 // Heads against width: a point that moves on the line of constant parameters, and what follows.
 
-import { button, check, dial, el, frame, grouped, short, spoken, svg, watch, write } from "./kit.js";
-import { wrongSizes } from "./ledger.js";
-import { change, dividing, headBudget, logScale } from "./costs.js";
+import { counted, el, frame, grouped, short, spoken, svg, watch, writeAll } from "./kit.js";
+import { change, headBudget, logScale } from "./costs.js";
+import { sizeControls } from "./sizes.js";
 
 const BUDGET_DIALS = { d_model: 16_384, n_heads: 512, d_head: 16_384, seq: 131_072 };
 const MOST_BANDS = 128;
@@ -16,7 +16,7 @@ export function budgetSummary({ d_model, n_heads, d_head }) {
   const each = n_heads === 1 ? "Each query gets one distribution."
     : `Each query gets ${grouped(n_heads)} distributions instead of 1, and each score compares in at most `
       + `${grouped(Math.min(d_head, d_model))} directions instead of ${grouped(Math.min(width, d_model))}.`;
-  return `${heads} of width ${grouped(d_head)} cost the parameters and products of one head of width `
+  return `${heads} of width ${grouped(d_head)} ${n_heads === 1 ? "costs" : "cost"} the parameters and products of one head of width `
     + `${grouped(width)}. ${each}${free}`;
 }
 
@@ -24,17 +24,8 @@ function render({ model, el: root }) {
   const { body, signal, end } = frame(root, "head-budget");
   const names = Object.keys(BUDGET_DIALS);
   const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
-  const alert = el("p", { class: "mhsa-alert", role: "alert" });
-  const repairs = el("p", { class: "mhsa-repairs" });
+  const controls = sizeControls({ most: BUDGET_DIALS, read, signal, put: (changes) => writeAll(model, changes) });
   const said = spoken();
-  const dials = Object.fromEntries(names.map((name) => [name, dial({
-    label: name, min: 1, max: BUDGET_DIALS[name], value: model.get(name) ?? 1, signal,
-    wrong: (text) => { alert.textContent = text; }, change: (size) => write(model, name, size),
-  })]));
-  const derived = check({
-    label: "d_head = d_model / n_heads", value: model.get("d_head") === null, signal,
-    change: (on) => write(model, "d_head", on ? null : Math.max(1, Math.round(model.get("d_model") / model.get("n_heads")))),
-  });
   const chart = el("div", { class: "mhsa-chart" });
   const bands = el("div", { class: "mhsa-bands" });
   const rows = el("tbody");
@@ -44,24 +35,19 @@ function render({ model, el: root }) {
   const picture = el("div", { class: "mhsa-beside" },
     el("div", { class: "mhsa-pictures" }, chart, bands), el("div", { class: "mhsa-scroll", tabindex: 0, role: "group", "aria-label": "Budget" }, table));
   body.append(
-    el("div", { class: "mhsa-controls" }, ...names.map((name) => dials[name].node), derived.node),
-    alert, repairs, picture, said.node,
+    el("div", { class: "mhsa-controls" }, Object.values(controls.nodes), controls.derived),
+    controls.notice, picture, said.node,
     el("p", { class: "mhsa-quiet" }, "Rings, BLEU / perplexity: Vaswani et al., Table 3, rows (A), d_model 512, "
       + "English to German, newstest2013. One run each, on the development set: no ranking."),
   );
 
   function draw() {
     const given = read();
-    for (const name of names) if (given[name] !== null) dials[name].show(given[name]);
-    derived.show(given.d_head === null);
-    const problem = wrongSizes({ ...given, n_kv_heads: given.n_heads });
-    alert.textContent = problem ?? "";
-    picture.classList.toggle("mhsa-off", problem !== null);
-    picture.hidden = problem !== null && !rows.hasChildNodes();
-    repairs.replaceChildren(...(problem ? offers(given) : []));
-    if (problem) return;
+    const valid = controls.draw();
+    picture.classList.toggle("mhsa-off", !valid);
+    picture.hidden = !valid && !rows.hasChildNodes();
+    if (!valid) return;
     const sizes = { ...given, d_head: given.d_head ?? given.d_model / given.n_heads };
-    dials.d_head.show(sizes.d_head);
     tokens.textContent = sizes.seq === 1 ? "for 1 token" : `for ${grouped(sizes.seq)} tokens`;
     chart.replaceChildren(tradeOff(sizes, model.get("trained"), chart.clientWidth || 420));
     bands.replaceChildren(bandsOf(sizes));
@@ -69,9 +55,6 @@ function render({ model, el: root }) {
     said.say(budgetSummary(sizes));
   }
 
-  const offers = ({ d_model, n_heads }) => dividing(d_model, n_heads).map((heads) => button({
-    label: heads === 1 ? "take 1 head" : `take ${heads} heads`, signal, press: () => write(model, "n_heads", heads),
-  }));
   watch(model, names, draw, signal);
   const resized = new ResizeObserver(draw);
   signal.addEventListener("abort", () => resized.disconnect());
@@ -128,7 +111,7 @@ function bandsOf({ d_model, n_heads, d_head }) {
   return el("div", {},
     svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, Array.from({ length: shown }, (_, i) => band(i))),
     el("p", { class: "mhsa-quiet" }, `W_Q, ${grouped(d_model)} × ${grouped(n_heads * d_head)}: `
-      + `${grouped(n_heads)} ${n_heads === 1 ? "band" : "bands"} of ${grouped(d_head)} columns${more}`));
+      + `${counted(n_heads, "band")} of ${counted(d_head, "column")}${more}`));
 }
 
 export default { render };

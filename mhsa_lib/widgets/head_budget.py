@@ -8,6 +8,7 @@ from traitlets import Int, List
 from mhsa_lib import checks, plots
 from mhsa_lib.configurations import TABLE_3A
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.sizes import problem_of
 
 
 class HeadBudget(Figure):
@@ -15,8 +16,8 @@ class HeadBudget(Figure):
 
     Every trait can be set from Python and is set by the reader: ``d_model``, ``n_heads``,
     ``d_head`` (None means d_model / n_heads) and ``seq``, the number of tokens. Heads that do
-    not divide d_model are explained in the figure, with the repair. Raises ``TraitError`` for a
-    size outside its dial.
+    not divide d_model are explained in the figure and by ``problem``, with the repair. Raises
+    ``TraitError`` for a size outside its dial.
 
     >>> budget = HeadBudget(d_model=512, n_heads=8)
     >>> budget.n_heads = 16
@@ -24,7 +25,7 @@ class HeadBudget(Figure):
     'Over the number of heads that share 512 numbers of a query, ... now n_heads is 16.'
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("ledger", "costs")
+    needs: ClassVar[tuple[str, ...]] = ("dial", "ledger", "sizes", "costs")
 
     d_model = Int(512, min=1, max=16_384).tag(sync=True)
     n_heads = Int(8, min=1, max=512).tag(sync=True)
@@ -41,6 +42,10 @@ class HeadBudget(Figure):
         if self.d_head is None and self.d_model % self.n_heads:
             return self.d_model
         return self.n_heads * checks.head_width(self.d_model, self.n_heads, self.d_head)
+
+    @property
+    def problem(self) -> str | None:
+        return problem_of(self.d_model, self.n_heads, self.n_heads, self.d_head)
 
     @property
     def alt(self) -> str:

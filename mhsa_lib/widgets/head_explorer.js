@@ -1,6 +1,6 @@
 // Every head of a model small, one of them large with its exact weights, two of them compared.
 
-import { button, bytes, check, choice, clamp, el, fixed, frame, spoken, uid, watch, write } from "./kit.js";
+import { button, bytes, check, choice, clamp, el, fixed, frame, notice, spoken, uid, watch, write } from "./kit.js";
 import { isSpecial, quoted, spelled } from "./tokens.js";
 import { agreement, csv, fitting, kept, MEASURES, measuring, pick, strongest, unpack } from "./head_measures.js";
 import { HeadView, svgFile } from "./head_views.js";
@@ -50,7 +50,7 @@ function render({ model, el: root }) {
   const { body, signal, end } = frame(root, "head-explorer");
   const get = (name) => model.get(name);
   const set = (name, value) => write(model, name, value);
-  const alert = el("p", { class: "mhsa-alert", role: "alert" });
+  const place = notice({ signal });
   const said = spoken();
   let [weights, names, boxes, seen] = [];
 
@@ -111,7 +111,7 @@ function render({ model, el: root }) {
   });
   const group = (name, ...parts) => el("div", { class: name }, ...parts);
   const area = group("mhsa-views", views.map(({ node }) => node));
-  body.append(group("mhsa-controls", text, sort.node, special, divide.node, hide), alert, group("mhsa-both", small.node,
+  body.append(group("mhsa-controls", text, sort.node, special, divide.node, hide), place.node, group("mhsa-both", small.node,
     group("mhsa-large", group("mhsa-controls", view.node, direction.node), area, scale, numbers),
     group("mhsa-words", about, list, said.node, group("mhsa-controls", compare, files))),
   everyHead.node, everyWeight.node);
@@ -138,7 +138,7 @@ function render({ model, el: root }) {
   function drawText() {
     text.hidden = get("text") === null;
     typed.value = get("text") ?? "";
-    alert.textContent = get("problem");
+    place.say({ wrong: get("problem") });
     typed.setAttribute("aria-invalid", get("problem") !== "");
   }
 
@@ -164,8 +164,16 @@ function render({ model, el: root }) {
   function drawSeen() {
     const [hidden, renormalise] = [get("hidden"), get("renormalise")];
     seen = sift({ attention: get("attention"), weights, hidden, renormalise });
-    alert.textContent = seen.nothing ? "Without these tokens nothing is left, so all are shown; show one of them again." : get("problem");
-    for (const { token, show } of boxes) show(hidden.includes(token));
+    place.say(!seen.nothing ? { wrong: get("problem") } : {
+      wrong: "Without these tokens nothing is left, so all are shown; show one of them again.",
+      offers: [["show all again", () => set("hidden", [])]],
+    });
+    const { tokens, keys } = get("attention");
+    for (const { token, box, node, show } of boxes) {
+      show(hidden.includes(token));
+      box.disabled = !hidden.includes(token) && [tokens, keys].some((names) => !kept(names, [...hidden, token]).length);
+      node.title = box.disabled ? "the last token stays" : "";
+    }
     divide.show(renormalise);
     divide.node.hidden = !hidden.length;
     small.paint(seen.weights, seen.rows.length, seen.columns.length);

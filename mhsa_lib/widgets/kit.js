@@ -42,55 +42,59 @@ export function frame(root, name) {
   return { body, signal: life.signal, end };
 }
 
+const held = new WeakMap();
+
 /** Call `draw` when one of the named values changes, wherever the change comes from. */
 export function watch(model, names, draw, signal) {
   for (const name of names) {
-    const listen = () => draw();
+    const listen = () => (held.has(model) ? held.get(model).add(draw) : draw());
     model.on(`change:${name}`, listen);
     signal.addEventListener("abort", () => model.off(`change:${name}`, listen));
   }
 }
 
-/** Change a value here and, where a kernel is, in Python. */
-export function write(model, name, value) {
-  model.set(name, value);
+/** Change values here and, where a kernel is, in Python; what lies between them is never drawn. */
+export function writeAll(model, values) {
+  const draws = new Set();
+  held.set(model, draws);
+  for (const [name, value] of Object.entries(values)) model.set(name, value);
+  held.delete(model);
   model.save_changes();
+  for (const draw of draws) draw();
 }
+
+export const write = (model, name, value) => writeAll(model, { [name]: value });
 
 // --- controls ------------------------------------------------------------------------------
 
-/** A whole number to slide (in even ratios) or to type; `rule` says why a typed one is refused. */
-export function dial({ label, min, max, value, signal, change, wrong }) {
-  const id = uid();
-  const range = el("input", { type: "range", id, min: 0, max: 100, step: "any" });
-  const typed = el("input", {
-    type: "number", min, max, step: 1, inputmode: "numeric", "aria-label": `${label}, exactly`,
-  });
-  const show = (size) => {
-    range.value = 100 * (Math.log(size / min) / Math.log(max / min || 1)) || 0;
-    range.setAttribute("aria-valuetext", `${size}`);
-    if (Number(typed.value) !== size) typed.value = size;
-    typed.removeAttribute("aria-invalid");
+/**
+ * A place that keeps its height: the rule that holds and what moved along with the last change, or
+ * what is wrong and a button for each repair. `say` tells what the state of the figure deserves;
+ * `wrong` lays a mistake in typing over it, and null takes it away.
+ */
+export function notice({ signal, tall = false }) {
+  const [law, along] = [el("p", { class: "mhsa-quiet" }), el("p", { "aria-live": "polite" })];
+  const alert = el("p", { class: "mhsa-alert", role: "alert" });
+  const repairs = el("div", { class: "mhsa-repairs", role: "group", "aria-label": "Repairs" });
+  const node = el("div", { class: `mhsa-notice${tall ? " mhsa-tall" : ""}`, tabindex: -1 }, law, alert, along, repairs);
+  const put = (line, text) => { if (line.textContent !== text) line.textContent = text; };
+  let standing = {};
+
+  function show(now) {
+    put(law, now.law ?? "");
+    put(along, now.along ?? "");
+    put(alert, now.wrong ?? "");
+    repairs.hidden = !now.offers?.length;
+    repairs.replaceChildren(...(now.offers ?? []).map(([label, repair]) => button({ label, signal, press() {
+      repair();
+      if (document.activeElement === document.body || node.contains(document.activeElement)) node.focus(); // the button is gone
+    } })));
+  }
+  const say = (now) => {
+    standing = now;
+    show(now);
   };
-  const slid = () => clamp(Math.round(min * (max / min) ** (range.value / 100)), min, max);
-  range.addEventListener("input", () => change(slid()), { signal });
-  range.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    change(clamp(Number(typed.value) + step, min, max));
-  }, { signal });
-  typed.addEventListener("input", () => {
-    const size = Number(typed.value);
-    const fits = typed.value !== "" && Number.isInteger(size) && size >= min && size <= max;
-    if (fits) return change(size);
-    typed.setAttribute("aria-invalid", "true");
-    return wrong(`${label} must be a whole number from ${min} to ${max}.`);
-  }, { signal });
-  show(value);
-  const node = el("div", { class: "mhsa-dial" }, el("label", { for: id }, label), range, typed);
-  const disable = (on) => { range.disabled = on; typed.disabled = on; };
-  return { node, show, disable };
+  return { node, say, wrong: (text, offers) => show(text === null ? standing : { wrong: text, offers }) };
 }
 
 /** A labelled choice among texts; `change` gets the position of the chosen one. */
@@ -108,7 +112,7 @@ export function check({ label, value, signal, change }) {
   const box = el("input", { type: "checkbox" });
   box.checked = value;
   box.addEventListener("change", () => change(box.checked), { signal });
-  return { node: el("label", { class: "mhsa-check" }, box, label), show: (on) => { box.checked = on; } };
+  return { node: el("label", { class: "mhsa-check" }, box, label), box, show: (on) => { box.checked = on; } };
 }
 
 /** A button. */
@@ -183,6 +187,9 @@ export function short(count) {
   const thousands = Math.min(Math.floor((`${Math.round(count * 1.0005)}`.length - 1) / 3), 6);
   return `${Number((count / 1000 ** thousands).toPrecision(3))} ${" kMGTPE"[thousands]}`;
 }
+
+/** "1 head", "12 heads" */
+export const counted = (count, unit) => `${grouped(count)} ${unit}${count === 1 ? "" : "s"}`;
 
 /** A count with its thousands apart. */
 export function grouped(count) {

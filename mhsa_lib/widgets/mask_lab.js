@@ -1,6 +1,7 @@
 // A mask to choose or to paint, and beside it the weights it leaves: who may look at whom.
 
-import { button, choice, dial, el, fixed, frame, rove, spoken, watch, weightColour, weightInk, write } from "./kit.js";
+import { dial } from "./dial.js";
+import { button, choice, el, fixed, frame, notice, rove, spoken, watch, weightColour, weightInk, write, writeAll } from "./kit.js";
 import { COUNTS, KINDS, countAllowed, emptyRows, inForm, inverted, leak, maskOf, nudged, paintedOver } from "./mask_rules.js";
 import { softmax } from "./tensor.js";
 
@@ -43,7 +44,7 @@ function render({ model, el: root }) {
   const size = tokens.length;
   const current = () => maskOf(model.get("kind"), model.get("n"), model.get("painted"), size);
   const said = spoken();
-  const alert = el("p", { class: "mhsa-alert", role: "alert" });
+  const place = notice({ signal });
   const own = KINDS.at(-1);
 
   const kind = choice({
@@ -51,8 +52,8 @@ function render({ model, el: root }) {
     change: (i) => (KINDS[i] === own ? paint([], true) : write(model, "kind", KINDS[i])),
   });
   const counts = Object.fromEntries(["length", "prefix", "window"].map((label) => [label, dial({
-    label, min: 1, max: size, value: model.get("n"), signal,
-    wrong: (text) => { alert.textContent = text; }, change: (n) => write(model, "n", n),
+    label, unit: "token", max: size, stops: tokens.map((_, i) => i + 1), value: Math.min(model.get("n"), size), signal,
+    wrong: place.wrong, change: (n) => write(model, "n", n),
   })]));
   const head = choice({
     label: "head", options: model.get("scores").map((_, i) => `${i}`), value: 0, signal,
@@ -60,8 +61,7 @@ function render({ model, el: root }) {
   });
 
   function paint(cells, value) {
-    write(model, "painted", paintedOver(current(), cells, value));
-    write(model, "kind", own);
+    writeAll(model, { painted: paintedOver(current(), cells, value), kind: own });
   }
 
   const mask = paintable(tokens, signal, current, paint);
@@ -78,7 +78,7 @@ function render({ model, el: root }) {
 
   body.append(
     el("div", { class: "mhsa-controls" }, kind.node, ...Object.values(counts).map((count) => count.node), head.node),
-    alert,
+    place.node,
     el("div", { class: "mhsa-pair" },
       el("div", {}, el("p", { class: "mhsa-title" }, "Mask: press or drag to paint"), mask.node,
         el("p", { class: "mhsa-key" }, el("span", { class: "mhsa-may" }), " may look ", el("span", { class: "mhsa-may-not" }), " may not")),
@@ -93,7 +93,7 @@ function render({ model, el: root }) {
 
   function draw() {
     const now = { kind: model.get("kind"), form: model.get("form"), mask: current(), scores: model.get("scores")[model.get("head")] };
-    alert.textContent = "";
+    place.say({});
     kind.show(KINDS.indexOf(now.kind));
     head.show(model.get("head"));
     form.show(forms.indexOf(now.form));

@@ -1,8 +1,8 @@
 // A text to type, what the model expects after every token, every head's weights, and a switch for
 // each head.
 
-import { bytes, button, clamp, el, fixed, frame, spoken, svg, uid, watch, weightColour, weightInk, write } from "./kit.js";
-import { encoded, largest, run, unpack } from "./repeater_model.js";
+import { bytes, button, clamp, el, fixed, frame, notice, spoken, svg, uid, watch, weightColour, weightInk, write, writeAll } from "./kit.js";
+import { encoded, largest, readable, run, unpack } from "./repeater_model.js";
 
 const TOP = 5;
 const LABELLED = 26; // with more tokens than this, only the row and the column in question get names
@@ -31,14 +31,20 @@ function render({ model, el: root }) {
   const cells = [];
 
   const typed = el("input", { type: "text", id: uid(), autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
-  const alert = el("p", { class: "mhsa-alert", role: "alert" });
+  const place = notice({ signal });
   const set = (text) => {
     const { problem } = encoded(text, alphabet, matrices.positions.length);
-    alert.textContent = problem ? `${problem[0].toUpperCase()}${problem.slice(1)}` : "";
     typed.setAttribute("aria-invalid", Boolean(problem));
-    if (problem) return;
-    write(model, "position", null);
-    write(model, "text", text);
+    if (problem) return place.wrong(`${problem[0].toUpperCase()}${problem.slice(1)}`, [repair(text)]);
+    place.wrong(null);
+    return writeAll(model, { position: null, text });
+  };
+  const repair = (text) => {
+    const near = readable(text, alphabet, matrices.positions.length) ?? model.get("text");
+    return [`text = “${near.length > 20 ? `${near.slice(0, 19)}…` : near}”`, () => {
+      set(near);
+      reread(); // also where it is the text that was there
+    }];
   };
   typed.addEventListener("input", () => set(typed.value), { signal });
   const draws = button({ label: "Random letters, repeated", signal, press: () => set(randomRepeats()) });
@@ -50,7 +56,7 @@ function render({ model, el: root }) {
   const maps = habits.map((row, layer) => row.map((habit, head) => card(layer, head, habit)));
   body.append(
     el("div", { class: "mhsa-controls" }, el("label", { for: typed.id }, "Text"), typed, draws, allOn),
-    alert, strip, legend(),
+    place.node, strip, legend(),
     el("div", { class: "mhsa-parts" }, next, el("div", { class: "mhsa-layers" }, maps.map((row, layer) => el("div", { class: "mhsa-layer", role: "group", "aria-label": `Heads of layer ${layer}` }, row.map(({ node }) => node)))), big),
     said.node,
   );
@@ -179,7 +185,7 @@ function render({ model, el: root }) {
   function reread() {
     if (typed.value !== model.get("text")) typed.value = model.get("text");
     typed.setAttribute("aria-invalid", "false");
-    alert.textContent = "";
+    place.say({});
     draw();
   }
 

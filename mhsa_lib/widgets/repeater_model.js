@@ -25,6 +25,12 @@ export function unpack(raw, layout) {
   }));
 }
 
+/** The nearest text that the model reads: without characters it has not learned, and cut; or null. */
+export function readable(text, alphabet, maxTokens) {
+  const known = [...text].map((c) => (/[A-Z]/.test(c) ? c.toLowerCase() : c)).filter((c) => alphabet.includes(c));
+  return known.slice(0, maxTokens - 1).join("") || null;
+}
+
 /** Ids of the start token and of every character, or in words why there are none. */
 export function encoded(text, alphabet, maxTokens) {
   const reads = "it reads a to z, 0 to 9 and the space.";

@@ -1,6 +1,7 @@
 // The factor on the dot product against the width of a head: spread, saturation and gradient.
 
-import { SERIES, button, choice, dial, el, frame, grouped, spoken, svg, uid, watch, write } from "./kit.js";
+import { dial } from "./dial.js";
+import { SERIES, button, choice, el, frame, grouped, notice, spoken, svg, watch, write } from "./kit.js";
 import { FACTORS, TOKENS, WIDEST, average, axisFor, componentVariance, drawn, factor, histogram, measured, products, variance, verdict, weighed, widened } from "./saturation.js";
 
 const NAMES = ["d_head", "scale", "temperature", "seed"];
@@ -8,7 +9,7 @@ const POWERS = Array.from({ length: 11 }, (_, i) => 2 ** i);
 const BOX = { left: 26, right: 226, top: 10, bottom: 118 };
 const BINS = 64;
 const LOOKS = { entropy: { stroke: SERIES[0] }, gradient: { stroke: SERIES[5], "stroke-dasharray": "5 3" } };
-const TEMPERATURE = { min: 0.01, max: 10_000 };
+const TEMPERATURES = [0.01, 0.1, 1, 10, 100, 1000].flatMap((ten) => [ten, 2 * ten, 5 * ten]).concat(10_000);
 
 /** A number in three digits, a large one in whole thousands apart. */
 export function digits(value) {
@@ -30,8 +31,7 @@ export function derivation(d_head, a, found) {
 function render({ model, el: root }) {
   const { body, signal, end } = frame(root, "scale-lab");
   const scales = Object.keys(FACTORS);
-  const alert = el("p", { class: "mhsa-alert", role: "alert" });
-  const wrong = (text) => { alert.textContent = text; };
+  const place = notice({ signal });
   const said = spoken();
   const cast = kept((seed) => {
     const vectors = drawn(seed);
@@ -41,14 +41,17 @@ function render({ model, el: root }) {
     cast(seed).powers.map((rows, i) => average(weighed(rows, factor(rule, POWERS[i], T)))));
 
   const width = dial({
-    label: "d_head", min: 1, max: WIDEST, value: model.get("d_head"), signal, wrong,
+    label: "d_head", unit: "column", max: WIDEST, value: model.get("d_head"), signal, wrong: place.wrong,
     change: (size) => write(model, "d_head", size),
   });
   const scale = choice({
     label: "scale", options: scales.map((name) => name.replace("sqrt(d_head)", "√d_head")), value: 0, signal,
     change: (i) => write(model, "scale", scales[i]),
   });
-  const warmth = temperature({ signal, wrong, change: (value) => write(model, "temperature", value) });
+  const warmth = dial({
+    label: "temperature", min: TEMPERATURES[0], max: TEMPERATURES.at(-1), stops: TEMPERATURES, whole: false,
+    value: model.get("temperature"), signal, wrong: place.wrong, change: (value) => write(model, "temperature", value),
+  });
   const again = button({ label: "Draw again", signal, press: () => write(model, "seed", (model.get("seed") + 1) % 10_000) });
   const spread = chart("Scores of all pairs", "outline: variance 1");
   const sorted = chart("One query’s weights, sorted", `dashed: all equal, 1/${TOKENS}`);
@@ -60,7 +63,7 @@ function render({ model, el: root }) {
   const steps = table("Where the variance comes from", ["", "derived", "measured"]);
   numbers.node.append(el("p", { class: "mhsa-key" }, `The gradient is the sum of |∂weight/∂score| over all ${TOKENS} × ${TOKENS} pairs of keys.`));
   body.append(
-    el("div", { class: "mhsa-controls" }, width.node, scale.node, warmth.node, again), alert,
+    el("div", { class: "mhsa-controls" }, width.node, scale.node, warmth.node, again), place.node,
     el("div", { class: "mhsa-charts" }, spread.node, sorted.node, across.node), said.node,
     el("div", { class: "mhsa-tables" }, numbers.node, steps.node),
   );
@@ -68,7 +71,7 @@ function render({ model, el: root }) {
   function draw() {
     const [d_head, rule, T, seed] = NAMES.map((name) => model.get(name));
     const a = factor(rule, d_head, T);
-    alert.textContent = "";
+    place.say({});
     width.show(d_head);
     scale.show(scales.indexOf(rule));
     warmth.show(T);
@@ -111,28 +114,6 @@ function kept(compute) {
 }
 
 const percent = (share) => `${Math.round(100 * share)} %`;
-
-/** A positive number to slide in even ratios, or to type. */
-function temperature({ signal, wrong, change }) {
-  const { min, max } = TEMPERATURE;
-  const id = uid();
-  const range = el("input", { type: "range", id, min: 0, max: 100, step: 0.5 });
-  const typed = el("input", { type: "number", min, max, step: "any", "aria-label": "temperature, exactly" });
-  range.addEventListener("input", () => change(Number((min * (max / min) ** (range.value / 100)).toPrecision(3))), { signal });
-  typed.addEventListener("input", () => {
-    const value = Number(typed.value);
-    if (typed.value !== "" && value >= min && value <= max) return change(value);
-    typed.setAttribute("aria-invalid", "true");
-    return wrong(`temperature must be a number from ${min} to ${grouped(max)}.`);
-  }, { signal });
-  const show = (value) => {
-    range.value = 100 * (Math.log(value / min) / Math.log(max / min));
-    range.setAttribute("aria-valuetext", `${value}`);
-    if (Number(typed.value) !== value) typed.value = value;
-    typed.removeAttribute("aria-invalid");
-  };
-  return { node: el("div", { class: "mhsa-dial" }, el("label", { for: id }, "temperature"), range, typed), show };
-}
 
 /** A titled drawing with room for axes; `fill` replaces what it holds. */
 function chart(title, note) {

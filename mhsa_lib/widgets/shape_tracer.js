@@ -1,7 +1,8 @@
 // Dials for every size, and one row per wire: its axes, a box in proportion, and what it costs.
 
-import { check, choice, dial, el, frame, grouped, short, spoken, svg, watch, write } from "./kit.js";
-import { axisSizes, ledger, totals, wrongSizes } from "./ledger.js";
+import { choice, el, frame, grouped, short, spoken, svg, watch, write, writeAll } from "./kit.js";
+import { axisSizes, ledger, totals } from "./ledger.js";
+import { sizeControls } from "./sizes.js";
 
 const DIALS = {
   batch: 256, seq: 131_072, d_model: 16_384, n_heads: 128, n_kv_heads: 128, d_head: 512,
@@ -28,20 +29,11 @@ function render({ model, el: root }) {
   const { body, signal, end } = frame(root, "shape-tracer");
   const fixed = model.get("fixed");
   const built = "head" in fixed;
-  const names = built ? ["batch", "seq"] : Object.keys(DIALS);
+  const most = built ? { batch: DIALS.batch, seq: DIALS.seq } : DIALS;
+  const names = Object.keys(most);
   const read = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
-  const alert = el("p", { class: "mhsa-alert", role: "alert" });
+  const sizes = sizeControls({ most, read, signal, put: (changes) => writeAll(model, changes) });
   const said = spoken();
-  const wrong = (text) => { alert.textContent = text; };
-
-  const dials = Object.fromEntries(names.map((name) => [name, dial({
-    label: name, min: 1, max: DIALS[name], value: model.get(name) ?? 1, signal, wrong,
-    change: (size) => write(model, name, size),
-  })]));
-  const derived = check({
-    label: "d_head = d_model / n_heads", value: model.get("d_head") === null, signal,
-    change: (on) => write(model, "d_head", on ? null : Math.max(1, Math.round(model.get("d_model") / model.get("n_heads")))),
-  });
   const dtypes = Object.keys(DTYPES);
   const dtype = choice({
     label: "dtype", options: dtypes, value: dtypes.indexOf(model.get("dtype")), signal,
@@ -55,28 +47,20 @@ function render({ model, el: root }) {
   const table = el("table", { role: "table", "aria-label": "Every wire, its shape and its cost" },
     el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, cells)), rows);
   body.append(
-    el("div", { class: "mhsa-controls" }, ...names.map((name) => dials[name].node), built ? null : derived.node, dtype.node),
-    alert, el("div", { class: "mhsa-scroll", tabindex: 0, role: "group", "aria-label": "Wires" }, table), said.node,
+    el("div", { class: "mhsa-controls" }, Object.values(sizes.nodes), built ? null : sizes.derived, dtype.node),
+    sizes.notice, el("div", { class: "mhsa-scroll", tabindex: 0, role: "group", "aria-label": "Wires" }, table), said.node,
   );
 
   function draw() {
-    const given = read();
-    for (const name of names) if (given[name] !== null) dials[name].show(given[name]);
-    if (!built) {
-      derived.show(given.d_head === null);
-      dials.d_head.disable(given.d_head === null);
-    }
     dtype.show(dtypes.indexOf(model.get("dtype")));
-    const problem = built ? null : wrongSizes(given);
-    alert.textContent = problem ?? "";
-    table.classList.toggle("mhsa-off", problem !== null);
-    if (problem) return;
-    const sizes = axisSizes(given, fixed);
-    if (given.d_head === null) dials.d_head.show(sizes.d_head);
-    const wires = ledger(model.get("recipe"), sizes, DTYPES[model.get("dtype")]);
+    const valid = sizes.draw();
+    table.classList.toggle("mhsa-off", !valid);
+    if (!valid) return;
+    const axes = axisSizes(read(), fixed);
+    const wires = ledger(model.get("recipe"), axes, DTYPES[model.get("dtype")]);
     const largest = Math.max(...wires.flatMap((row) => row.shape.slice(-2)));
     rows.replaceChildren(...wires.map((row) => line(row, largest, model.get("colours"))));
-    said.say(summary(wires, sizes));
+    said.say(summary(wires, axes));
   }
 
   watch(model, [...names, "dtype"], draw, signal);

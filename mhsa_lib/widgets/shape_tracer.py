@@ -14,6 +14,7 @@ from mhsa_lib.shapes import AXIS_COLOURS
 from mhsa_lib.trace import Wires, trace
 from mhsa_lib.widgets.figure import Figure
 from mhsa_lib.widgets.recipes import recipe_of, traced_at
+from mhsa_lib.widgets.sizes import problem_of
 
 LEARNED = {"q": "W_Q", "k": "W_K", "v": "W_V", "y": "W_O"}
 
@@ -22,16 +23,19 @@ class ShapeTracer(Figure):
     """Sizes to change; shapes, boxes, view or copy, bytes, FLOPs and parameters follow.
 
     The reader sets the same traits as Python: ``batch``, ``seq``, ``d_model``, ``n_heads``,
-    ``n_kv_heads``, ``d_head`` (None means d_model / n_heads) and ``dtype``. Sizes that do not
-    go together are explained in the figure, with the repair. Raises ``TraitError`` for a size
-    outside its dial. ``ShapeTracer.of(attention)`` shows any attention of the library as it was
-    built: its own sizes are ``fixed``, and batch and seq have dials.
+    ``n_kv_heads`` (as many as ``n_heads`` moves along with it), ``d_head`` (None means
+    d_model / n_heads) and ``dtype``. Sizes that do not go together are explained in the figure
+    and by ``problem``, with the repair. Raises ``TraitError`` for a size outside its dial.
+    ``ShapeTracer.of(attention)`` shows any attention of the library as it was built: its own
+    sizes are ``fixed``, and batch and seq have dials.
 
     >>> tracer = ShapeTracer(batch=2, seq=6, d_model=12, n_heads=3)
     >>> tracer.n_heads = 5  # the figure says why this does not work, and what would
+    >>> tracer.problem
+    'n_heads=5 does not divide d_model=12; try d_model=10 or d_model=15, or set d_head.'
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("ledger",)
+    needs: ClassVar[tuple[str, ...]] = ("dial", "ledger", "sizes")
 
     batch = Int(2, min=1, max=256).tag(sync=True)
     seq = Int(6, min=1, max=131_072).tag(sync=True)
@@ -50,6 +54,12 @@ class ShapeTracer(Figure):
         sizes.setdefault("recipe", recipe())
         super().__init__(**sizes)
         self._attention: nn.Module | None = None
+        self.observe(self._follow, "n_heads")
+
+    def _follow(self, change: Any) -> None:
+        """Keep as many heads for keys as there are, where there were as many."""
+        if self.n_kv_heads == change["old"]:
+            self.n_kv_heads = change["new"]
 
     @classmethod
     def of(cls, attention: Any, **sizes: Any) -> "ShapeTracer":
@@ -59,6 +69,12 @@ class ShapeTracer(Figure):
         tracer = cls(**own, recipe=recipe, fixed=fixed, **sizes)
         tracer._attention = attention
         return tracer
+
+    @property
+    def problem(self) -> str | None:
+        if self._attention is not None:
+            return None
+        return problem_of(self.d_model, self.n_heads, self.n_kv_heads, self.d_head)
 
     @property
     def alt(self) -> str:

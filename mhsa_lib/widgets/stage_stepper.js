@@ -1,6 +1,6 @@
 // The pass in nine steps with all its numbers: point at one, and those it came from light up.
 
-import { button, choice, el, frame, rove, spoken, uid, watch, write } from "./kit.js";
+import { button, choice, clamp, el, frame, notice, rove, spoken, uid, watch, write, writeAll } from "./kit.js";
 import {
   AXES, INPUTS, ancestors, arithmetic, forward, numberAt, parents, placeName, typedNumber,
 } from "./provenance.js";
@@ -35,7 +35,7 @@ function render({ model, el: root }) {
     draw();
   }
   function restart() {
-    for (const [name, value] of Object.entries(model.get("start"))) write(model, name, value);
+    writeAll(model, model.get("start"));
   }
 
   // --- elements, built once
@@ -46,7 +46,7 @@ function render({ model, el: root }) {
   rove(steps, steps.length, signal);
   const names = [...Object.keys(MASKS), "my own"];
   const masks = choice({ label: "mask", options: names, value: 0, signal, change: (i) => chooseMask(names[i]) });
-  const [says, note, alert] = [el("p", { class: "mhsa-says" }), el("p", { class: "mhsa-note" }), el("p", { class: "mhsa-alert", role: "alert" })];
+  const [says, note, mistake] = [el("p", { class: "mhsa-says" }), el("p", { class: "mhsa-note" }), notice({ signal })];
   const [panel, earlier] = [el("div", { class: "mhsa-panel" }), el("div", { class: "mhsa-earlier" })];
   const sofar = el("details", { open: "" }, el("summary", {}, "Earlier in the pass"), earlier);
   const id = uid();
@@ -60,7 +60,7 @@ function render({ model, el: root }) {
   body.append(
     el("div", { class: "mhsa-controls" }, back, next, reset, masks.node),
     el("ol", { class: "mhsa-steps", "aria-label": "Steps of the pass" }, steps.map((one) => el("li", {}, one))),
-    says, note, panel, el("div", { class: "mhsa-bar" }, said.node, field, alert), sofar, el("p", { class: "mhsa-hint" }, HINT),
+    says, note, panel, el("div", { class: "mhsa-bar" }, said.node, field, mistake.node), sofar, el("p", { class: "mhsa-hint" }, HINT),
   );
 
   // --- pointing and typing
@@ -71,6 +71,16 @@ function render({ model, el: root }) {
     light();
   };
   const edit = () => { typed.focus(); typed.select(); };
+  /** The nearest number that is taken, or the one that stands there. */
+  const repair = () => {
+    const [at, wished] = [model.get("selected"), typed.value.trim() === "" ? NaN : Number(typed.value.replace("−", "-").replace(",", "."))];
+    const near = Number.isFinite(wished) ? clamp(wished, -LARGEST, LARGEST) : numberAt(wires, at);
+    return [`${placeName(at)} = ${`${near}`.replace("-", "−")}`, () => {
+      change(at, near);
+      sheets.cells.get(at.join(" ")).td.focus();
+      light();
+    }];
+  };
   const toggle = (place) => change(place, !numberAt(wires, place));
   body.addEventListener("pointerover", (event) => point(at(event)), { signal });
   body.addEventListener("pointerleave", () => point(null), { signal });
@@ -89,9 +99,10 @@ function render({ model, el: root }) {
   }, { signal });
   typed.addEventListener("input", () => {
     const { value, wrong } = typedNumber(typed.value, LARGEST);
-    alert.textContent = wrong ?? "";
     typed.setAttribute("aria-invalid", Boolean(wrong));
-    if (!wrong) change(model.get("selected"), value);
+    if (wrong) return mistake.wrong(wrong, [repair()]);
+    mistake.wrong(null);
+    return change(model.get("selected"), value);
   }, { signal });
   typed.addEventListener("keydown", ({ key }) => {
     if (key === "Enter" || key === "Escape") sheets.cells.get(model.get("selected").join(" ")).td.focus();
@@ -128,12 +139,12 @@ function render({ model, el: root }) {
     const open = INPUTS.includes(inSight?.[0]);
     field.classList.toggle("mhsa-closed", !open);
     typed.disabled = !open;
-    if (!open) alert.textContent = "";
+    if (!open) mistake.say({});
     if (!open || document.activeElement === typed) return;
     label.textContent = `${placeName(inSight)} =`;
     typed.value = numberAt(wires, inSight);
     typed.setAttribute("aria-invalid", false);
-    alert.textContent = "";
+    mistake.say({});
   }
 
   function draw() {

@@ -14,10 +14,12 @@ class Variant:
 
     ``is_mha`` is given the attention with the weights to reproduce, in float64, and returns the
     variant at the setting at which it is ``MultiHeadAttention``. ``positional`` says that it
-    knows positions, so that permuted tokens do not give permuted outputs.
+    knows positions, so that permuted tokens do not give permuted outputs. ``distributes`` says
+    that every row of weights sums to 1.
     """
 
     name: str
     build: Callable[[], nn.Module]
     is_mha: Callable[[MultiHeadAttention], nn.Module]
     positional: bool = False
+    distributes: bool = True

@@ -104,6 +104,42 @@ def test_it_is_plain_attention_with_wider_heads_that_share_columns(
         assert_close(plain(x, context, mask), layer(x, context, mask))
 
 
+@pytest.mark.parametrize("overlap", [0, 1])
+@pytest.mark.parametrize("with_bias", [("W_O",), ("W_Q", "W_V"), ("W_Q", "W_K", "W_V"), ()])
+def test_only_the_maps_that_have_a_bias_keep_one(with_bias, overlap):
+    layer = attention(12, 3, overlap)
+    for name in ("W_Q", "W_K", "W_V", "W_O"):
+        owner = layer if name == "W_O" else layer.project
+        W = getattr(owner, name)
+        made = torch.nn.Linear(W.in_features, W.out_features, bias=name in with_bias).double()
+        setattr(owner, name, made)
+    plain, x = unshared(layer), rand(2, 4, 12)
+    assert_close(plain(x, mask=masks.causal), layer(x, mask=masks.causal))
+
+
+def test_the_plain_form_keeps_dropout_mode_and_frozen_weights():
+    layer = OverlappedAttention(12, 3, 1, bias=True, dropout=0.25).eval()
+    layer.project.W_K.requires_grad_(False)
+    plain = unshared(layer)
+    assert plain.attend.dropout.p == 0.25
+    assert not any(module.training for module in plain.modules())
+    frozen = {name for name, p in plain.named_parameters() if not p.requires_grad}
+    assert frozen == {"project.W_K.weight", "project.W_K.bias"}
+    assert unshared(layer.train()).attend.dropout.training
+    with torch.no_grad():
+        plain.W_O.weight.zero_()
+    assert layer.W_O.weight.abs().sum() > 0
+
+
+@pytest.mark.parametrize("n_tokens", [0, 1, 5])
+def test_without_overlap_and_without_tokens_it_runs_too(n_tokens):
+    for overlap in (0, 2):
+        heads = rand(2, 3, n_tokens, 4)
+        wide = overlap_heads(heads, overlap)
+        assert wide.shape == (2, 3, n_tokens, 4 + 2 * overlap)
+        assert torch.equal(wide[..., overlap : overlap + 4], heads)
+
+
 def test_a_head_reads_its_own_columns_and_the_nearest_of_its_neighbours():
     q = torch.arange(1.0, 13.0).expand(1, 12)
     wide = OverlappedSplit(3, 2)(q, q, q)

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  activationBytes, binary, cacheBytes, change, dividing, headBudget, layerParameters, logScale, stageWork, underRoof,
+  activationBytes, binary, cacheBytes, change, headBudget, layerParameters, logScale, stageWork, underRoof,
 } from "../../mhsa_lib/widgets/costs.js";
 
 const LLAMA = { layers: 32, d_model: 4096, n_heads: 32, n_kv_heads: 8, d_head: 128, biases: "" };
@@ -50,12 +50,6 @@ test("heads multiply distributions and divide directions, and nothing else but w
 test("a score has no more directions than x has columns", () => {
   const row = headBudget({ d_model: 4, n_heads: 2, d_head: 9, seq: 1 }).find(({ name }) => name.startsWith("directions"));
   assert.deepEqual([row.one, row.now], [4, 4]);
-});
-
-test("five heads of 512 become four or eight, six hundred become 512", () => {
-  assert.deepEqual(dividing(512, 5), [4, 8]);
-  assert.deepEqual(dividing(512, 600), [512]);
-  assert.deepEqual(dividing(7, 3), [1, 7]);
 });
 
 test("bytes are said in three digits, and never as 1024 of something", () => {

@@ -138,9 +138,9 @@ def test_every_choice_is_operated(open_figure):
     page.get_by_label("sequences, exactly").fill("16")
     page.get_by_label("tokens", exact=True).focus()
     page.keyboard.press("ArrowLeft")
-    assert page.get_by_label("tokens, exactly").input_value() == "131071"
-    words = said(page, "16 sequences of 131,071 tokens")
-    assert "The cache of 36 GiB does not fit: it is 2.4 times the 14.9 GiB of one T4" in words
+    assert page.get_by_label("tokens, exactly").input_value() == "65536"
+    words = said(page, "16 sequences of 65,536 tokens")
+    assert "The cache of 18 GiB does not fit: it is 1.2 times the 14.9 GiB of one T4" in words
 
 
 def test_turning_a_size_makes_the_sizes_ones_own(open_figure):

@@ -217,7 +217,7 @@ def test_the_temperature_is_there_when_it_counts_and_takes_keys_and_typing(open_
     assert_shows(page, ScaleLab(scale="1/temperature", temperature=0.5))
     slide.focus()
     page.keyboard.press("ArrowRight")
-    assert 0.5 < float(typed.input_value()) < 0.6
+    assert typed.input_value() == "1"
     page.keyboard.press("End")
     assert typed.input_value() == "10000"
     page.keyboard.press("Home")
@@ -230,7 +230,7 @@ def test_a_number_that_does_not_fit_is_explained_and_changes_nothing(open_figure
     before = numbers(page)
     alert = page.locator("[role=alert]")
     page.get_by_label("temperature, exactly").fill(bad)
-    assert alert.inner_text() == "temperature must be a number from 0.01 to 10,000."
+    assert alert.inner_text() == "temperature must be a number from 0.01 to 10000."
     assert numbers(page) == before
     page.get_by_label("temperature, exactly").fill("3")
     assert alert.inner_text() == ""
@@ -248,7 +248,7 @@ def test_the_dial_of_d_head_slides_by_keys_and_mouse(open_figure):
     page = open_figure(ScaleLab(d_head=64))
     page.get_by_label("d_head", exact=True).focus()
     page.keyboard.press("ArrowRight")
-    assert_shows(page, ScaleLab(d_head=65))
+    assert_shows(page, ScaleLab(d_head=128))
     place = page.get_by_label("d_head", exact=True).bounding_box()
     page.mouse.click(place["x"] + place["width"] - 1, place["y"] + place["height"] / 2)
     assert_shows(page, ScaleLab(d_head=1024))

@@ -160,14 +160,22 @@ def test_typing_a_size_changes_every_row(open_figure):
     expect(said).to_contain_text("100 × 100 numbers for each of 2 × 3 heads")
 
 
-def test_arrow_keys_move_a_slider_by_one(open_figure):
+def test_arrow_keys_go_to_the_next_power_of_two_and_what_was_given_stays_a_stop(open_figure):
     page = open_figure(ShapeTracer(batch=2, seq=6, d_model=12, n_heads=3))
-    dial(page, "batch").focus()
-    page.keyboard.press("ArrowRight")
-    assert exactly(page, "batch").input_value() == "3"
-    page.keyboard.press("ArrowLeft")
-    page.keyboard.press("ArrowLeft")
-    assert exactly(page, "batch").input_value() == "1"
+    dial(page, "seq").focus()
+    keys = ["Right", "Right", "Left", "Left", "Left", "Left"]
+    seen = [press(page, f"Arrow{key}", "seq") for key in keys]
+    assert seen == ["8", "16", "8", "6", "4", "2"]
+    exactly(page, "seq").fill("1000")
+    exactly(page, "seq").press("ArrowUp")  # in the field as well
+    assert exactly(page, "seq").input_value() == "1024"
+    exactly(page, "seq").press("ArrowDown")
+    assert exactly(page, "seq").input_value() == "1000"
+
+
+def press(page, key: str, name: str) -> str:
+    page.keyboard.press(key)
+    return exactly(page, name).input_value()
 
 
 def test_dragging_a_slider_to_its_end_reaches_the_largest_size(open_figure):

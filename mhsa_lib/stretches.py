@@ -1,0 +1,202 @@
+"""Other frequencies of rotary positions, for texts longer than those of training.
+
+A stretch is given to ``rope.Rotary``: a function of the frequencies (pair) of a head, fastest
+first. Its ``magnitude``, where it has one, is a factor on everything that is turned, so scores
+grow by its square. A ``LengthStretch`` also asks how long the text is.
+
+Sources: Chen et al., "Extending Context Window", section 2.3, arXiv 2306.15595 (linear); Peng
+et al., "YaRN", section 3, arXiv 2309.00071 (YaRN and, in its section 3.1 and appendix B.1,
+dynamic scaling); Ding et al., "LongRoPE", section 3, arXiv 2402.13753; Grattafiori et al., "The
+Llama 3 Herd of Models", section 3.2, arXiv 2407.21783.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class LinearStretch:
+    """Every pair turns ``factor`` times slower: positions are interpolated.
+
+    >>> LinearStretch(4.0)(torch.tensor([1.0, 0.5])).tolist()
+    [0.25, 0.125]
+    """
+
+    factor: float
+
+    def __call__(self, frequencies: Tensor) -> Tensor:
+        return frequencies / self.factor
+
+
+@dataclass(frozen=True)
+class PartStretch:
+    """The first ``n_pairs`` turn, ``factor`` times slower; the others stand still.
+
+    Hugging Face calls it "proportional".
+
+    >>> PartStretch(1)(torch.tensor([1.0, 0.5])).tolist()
+    [1.0, 0.0]
+    """
+
+    n_pairs: int
+    factor: float = 1.0
+
+    def __call__(self, frequencies: Tensor) -> Tensor:
+        pair = torch.arange(len(frequencies), device=frequencies.device)
+        return torch.where(pair < self.n_pairs, frequencies / self.factor, 0.0)
+
+
+@dataclass(frozen=True)
+class Llama3Stretch:
+    """Llama 3.1's frequencies for long texts: what turned slowly in training turns slower.
+
+    Counted are the turns of a pair within ``length`` tokens: below ``low`` turns it becomes
+    ``factor`` times slower, above ``high`` it stays, between them the two are blended.
+
+    >>> Llama3Stretch(factor=8.0)(torch.tensor([1.0, 2**-13])).tolist() == [1.0, 2**-16]
+    True
+    """
+
+    factor: float = 8.0
+    low: float = 1.0
+    high: float = 4.0
+    length: int = 8192
+
+    def __call__(self, frequencies: Tensor) -> Tensor:
+        turns = self.length * frequencies / (2 * math.pi)
+        kept = ((turns - self.low) / (self.high - self.low)).clamp(0, 1)
+        return frequencies * (kept + (1 - kept) / self.factor)
+
+
+def yarn_magnitude(factor: float, weight: float = 1.0) -> float:
+    """0.1 · weight · ln(factor) + 1, YaRN's answer to flatter distributions over more keys.
+
+    >>> yarn_magnitude(1.0), round(yarn_magnitude(40.0), 4), yarn_magnitude(0.5)
+    (1.0, 1.3689, 1.0)
+    """
+    return 0.1 * weight * math.log(factor) + 1 if factor > 1 else 1.0
+
+
+@dataclass(frozen=True)
+class YarnStretch:
+    """YaRN: as Llama 3.1's, but blended in the number of the pair, and queries and keys grow.
+
+    Pairs that turn more than ``fast`` times within ``length`` tokens stay, those of less than
+    ``slow`` become ``factor`` times slower; between their numbers the blend is linear.
+
+    Parameters
+    ----------
+    factor : how many times longer the text may be
+    base : that of the ``Rotary`` it is given to
+    length : tokens of a text in training
+    fast, slow : turns within ``length``
+    truncate : whether the two numbers are rounded to whole pairs, outwards
+    attention_factor : the factor on queries and keys; ``yarn_magnitude(factor)`` without
+
+    Examples
+    --------
+    >>> stretch = YarnStretch(factor=4.0, base=100.0, length=64, fast=8.0, slow=2.0)
+    >>> plain = 100.0 ** (-torch.arange(4) / 4)
+    >>> plain / stretch(plain), round(stretch.magnitude, 4)
+    (tensor([1.0000, 1.6000, 4.0000, 4.0000]), 1.1386)
+    """
+
+    factor: float
+    base: float = 10_000.0
+    length: int = 4096
+    fast: float = 32.0
+    slow: float = 1.0
+    truncate: bool = True
+    attention_factor: float | None = None
+
+    @property
+    def magnitude(self) -> float:
+        """The factor on queries and on keys."""
+        given = self.attention_factor
+        return yarn_magnitude(self.factor) if given is None else given
+
+    def __call__(self, frequencies: Tensor) -> Tensor:
+        n_pairs = len(frequencies)
+        low, high = self._pair(self.fast, n_pairs), self._pair(self.slow, n_pairs)
+        if self.truncate:
+            low, high = math.floor(low), math.ceil(high)
+        # The end is cut at the number of columns, not of pairs: so do the authors' code and
+        # all that trained with it.
+        low, high = max(low, 0), min(high, 2 * n_pairs - 1)
+        pair = torch.arange(n_pairs, device=frequencies.device, dtype=frequencies.dtype)
+        width = high - low or 0.001
+        slower = ((pair - low) / width).clamp(0, 1)
+        return frequencies * (1 - slower) + frequencies / self.factor * slower
+
+    def _pair(self, turns: float, n_pairs: int) -> float:
+        """The number of the pair that turns so often within ``length``."""
+        return n_pairs * math.log(self.length / (turns * 2 * math.pi)) / math.log(self.base)
+
+
+class LengthStretch:
+    """A stretch that depends on the length of the text; in a batch each sequence has its own.
+
+    A text that grows would have to turn its first tokens again. So ``Rotary`` refuses to go on
+    with kept keys once the frequencies of the longer text are others.
+    """
+
+    def __call__(self, frequencies: Tensor, length: Tensor) -> Tensor:
+        """The frequencies (…, pair) for texts of ``length`` tokens, (…, 1)."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class DynamicStretch(LengthStretch):
+    """Up to ``length`` tokens nothing changes; a longer text raises the base to fit.
+
+    The slowest pair becomes factor · n / length - (factor - 1) times slower in a text of n
+    tokens, the fastest stays: "dynamic NTK".
+
+    >>> stretch, plain = DynamicStretch(factor=2.0, length=8), torch.tensor([1.0, 0.25])
+    >>> stretch(plain, torch.tensor([[8], [12]])).tolist()
+    [[1.0, 0.25], [1.0, 0.125]]
+    """
+
+    factor: float
+    length: int
+
+    def __call__(self, frequencies: Tensor, length: Tensor) -> Tensor:
+        longer = length.clamp(min=self.length).to(frequencies.dtype) / self.length
+        slower = self.factor * longer - (self.factor - 1)
+        n_pairs, dtype = len(frequencies), frequencies.dtype
+        share = torch.linspace(0, 1, n_pairs, device=frequencies.device, dtype=dtype)
+        return frequencies * slower**-share
+
+
+@dataclass(frozen=True)
+class LongRopeStretch(LengthStretch):
+    """Every pair has a divisor of its own, ``short`` up to ``length`` tokens, else ``long``.
+
+    >>> stretch = LongRopeStretch(short=(1.0, 1.0), long=(1.0, 4.0), length=8)
+    >>> stretch(torch.tensor([1.0, 0.5]), torch.tensor([[8], [9]])).tolist()
+    [[1.0, 0.5], [1.0, 0.125]]
+    """
+
+    short: tuple[float, ...]
+    long: tuple[float, ...]
+    length: int
+    magnitude: float = 1.0
+
+    def __post_init__(self) -> None:
+        if len(self.short) != len(self.long):
+            raise ValueError(
+                f"short has {len(self.short)} divisors and long {len(self.long)}; give both "
+                f"one for every pair."
+            )
+
+    def __call__(self, frequencies: Tensor, length: Tensor) -> Tensor:
+        if len(frequencies) != len(self.long):
+            raise ValueError(
+                f"short and long have {len(self.long)} divisors, but {len(frequencies)} pairs "
+                f"turn; give one for every pair."
+            )
+        short, long = (frequencies / frequencies.new_tensor(d) for d in (self.short, self.long))
+        return torch.where(length > self.length, long, short)
