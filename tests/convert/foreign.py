@@ -151,11 +151,12 @@ def of_gpt2(source: Any, x: Tensor, context: Tensor) -> Tensor:
 
 def of_rotary(source: Any, x: Tensor, context: Tensor) -> Tensor:
     """As its model calls it: with the rotary module that is beside it."""
-    beside = importlib.import_module(type(source).__module__)
-    (rotary,) = (
-        kind for name, kind in vars(beside).items() if name.endswith("RotaryEmbedding")
-    )
-    places = rotary(source.config)(x, torch.arange(x.shape[-2])[None])
+    home = next(k.__module__ for k in type(source).__mro__ if "transformers" in k.__module__)
+    beside = vars(importlib.import_module(home))
+    (kind,) = (k for name, k in beside.items() if name.endswith("RotaryEmbedding"))
+    rotary, positions = kind(source.config), torch.arange(x.shape[-2])[None]
+    of_layer = "layer_type" in inspect.signature(rotary.forward).parameters
+    places = rotary(x, positions, *[getattr(source, "layer_type", None)] * of_layer)
     return source(x, position_embeddings=places, attention_mask=causal(x))[0]
 
 
@@ -192,11 +193,11 @@ def farthest(name: str, source: nn.Module, ours: nn.Module) -> float:
 
 
 def outcome(name: str, convert_it: Callable[[Any], Any], source: nn.Module) -> str:
-    """ "equal", or the words of a refusal, or what is neither."""
+    """ "equal" or "refused", or what is neither."""
     try:
         ours = convert_it(source)
     except (TypeError, ValueError) as error:
-        return str(error) if refuses(str(error)) else f"unclear: {error!r}"
+        return "refused" if refuses(str(error)) else f"unclear: {error!r}"
     far = farthest(name, source, ours)
     return "equal" if far <= 1e-5 else f"{far:.2g} from its source"
 

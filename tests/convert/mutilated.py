@@ -108,11 +108,19 @@ def with_tied_maps(source):
     return source
 
 
-def without_a_bias(source):
+def without_a_key_bias(source):
+    return _without(source, 1)
+
+
+def without_a_value_bias(source):
+    return _without(source, 2)
+
+
+def _without(source, place):
     found = [W for W in maps(source) if isinstance(W, nn.Linear) and W.bias is not None]
-    if not found or isinstance(source, nn.MultiheadAttention):
+    if len(found) <= place or isinstance(source, nn.MultiheadAttention):
         return None
-    found[1 % len(found)].bias = None
+    found[place].bias = None
     return source
 
 
@@ -166,7 +174,8 @@ WAYS: dict[Callable, bool] = {
     ),
     **dict.fromkeys(
         [
-            without_a_bias,
+            without_a_key_bias,
+            without_a_value_bias,
             frozen,
             in_half_precision,
             in_double_precision,

@@ -25,6 +25,8 @@ from tests.convert import foreign, mutilated
 from tests.drawn import filled, rand
 from tests.test_battery import VARIANTS
 
+pytestmark = pytest.mark.nohook  # the shape hook refuses a wrong Python type before we do
+
 
 def in_latents(attention: Any) -> nn.Module:
     return convert.mha_to_latent(attention, attention.d_model)[0]
@@ -210,6 +212,8 @@ WAYS = [way for way in mutilated.WAYS if way is not mutilated.in_half_precision]
 @pytest.mark.parametrize("mutilate", WAYS, ids=lambda way: way.__name__)
 def test_a_mutilated_attention_of_ours_is_converted_rightly_or_refused(mutilate):
     allowed = ("equal",) if mutilated.WAYS[mutilate] else ("equal", "refused", None)
+    if mutilate is mutilated.without_a_value_bias:
+        allowed = ("equal", "refused")  # in one packed map a bias that is not there would learn
     for source in [*CHANGED, "fused in groups"]:
         for name in CONVERTED[source]:
             with foreign.quiet():
