@@ -235,5 +235,7 @@ def _nothing(q: Queries, k: Keys, v: Values) -> HeadOutputs:
 
 def _sdpa(q: Queries, k: Keys, v: Values, options: dict[str, Any], **mask: Any) -> HeadOutputs:
     grouped = bool(q.shape[-3] != k.shape[-3])  # under torch.jit.trace a size is a tensor
-    call = {"scale": options["scale"], "dropout_p": options["dropout_p"], "enable_gqa": grouped}
-    return F.scaled_dot_product_attention(q, k, v, **mask, **call)
+    scale, dropout = options["scale"], options["dropout_p"]
+    return F.scaled_dot_product_attention(
+        q, k, v, **mask, scale=scale, dropout_p=dropout, enable_gqa=grouped
+    )

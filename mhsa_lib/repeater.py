@@ -175,7 +175,7 @@ def recorded() -> dict[str, Any]:
     >>> sorted(recorded()["two_layers"])
     ['accuracy', 'curve', 'seconds']
     """
-    return json.loads(RECORD.read_text())
+    return json.loads(RECORD.read_text(encoding="utf-8"))
 
 
 def _silence(head: int, z: Tensor) -> Tensor:

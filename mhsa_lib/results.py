@@ -68,7 +68,7 @@ def kept(name: str, folder: Path = FOLDER) -> Results:
     if not file.is_file():
         known = ", ".join(sorted(path.stem for path in folder.glob("*.json"))) or "none"
         raise ValueError(f"no results are kept for {name!r}; there are: {known}.")
-    stored = json.loads(file.read_text())
+    stored = json.loads(file.read_text(encoding="utf-8"))
     values = {model: tuple(numbers) for model, numbers in stored.pop("values").items()}
     return Results(**(stored | {"seeds": tuple(stored["seeds"]), "values": values}))
 

@@ -70,8 +70,9 @@ def procrustes(heads: Tensor, target: Tensor) -> Tensor:
     >>> torch.allclose(procrustes(head, quarter @ head), quarter, atol=1e-5)
     True
     """
-    u, _, vh = torch.linalg.svd(target @ heads.mT)
-    return u @ vh
+    exact = torch.promote_types(heads.dtype, torch.float32)  # there is no svd in half precision
+    u, _, vh = torch.linalg.svd((target @ heads.mT).to(exact))
+    return (u @ vh).to(heads)
 
 
 def with_pairing(attention: MultiHeadAttention, pairing: Pairing) -> MultiHeadAttention:

@@ -251,7 +251,7 @@ def main(folder: Path, *die: str) -> None:
             return
         for experiment in (*EXPERIMENTS, alone):
             found[experiment.__name__] = experiment(mesh)
-            (folder / f"{rank}.json").write_text(json.dumps(found))
+            (folder / f"{rank}.json").write_text(json.dumps(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -41,12 +41,8 @@ ORDER = [
     "variants.mixture",
     "variants.overlapped",
     "variants",
-<<<<<<< HEAD
     "llama_stages",
-=======
-    "known",
     "naive",
->>>>>>> rules
     "absorbed",
     "hooks",
     "ledger",
@@ -162,7 +158,6 @@ OPTIONAL = PICTURES | {"transformers", "huggingface_hub", "safetensors"}
 
 # Any file can be read in one sitting: 200 lines, and these that need more.
 LONGER = {
-<<<<<<< HEAD
     "cache": 265,
     "places": 240,
     "stages": 225,
@@ -170,15 +165,11 @@ LONGER = {
     "convert_source": 230,
     "rope": 265,
     "stretches": 205,
-=======
-    "checks": 300,
->>>>>>> rules
     "configurations": 215,
     "variants.latent": 230,
     "variants.overlapped": 235,
     "known": 340,
     "difference": 215,
-<<<<<<< HEAD
     "masks": 335,
     "fused": 300,
     "preallocated": 230,
@@ -187,15 +178,6 @@ LONGER = {
     "kernels": 245,
     "trace": 285,
     "wall": 300,
-=======
-    "masks": 335,
-    "fused": 225,
-    "preallocated": 205,
-    "onednn": 205,
-    "trace": 240,
-    "wall": 300,
-    "variants.overlapped": 215,
->>>>>>> rules
     "plots.heat": 225,
 }
 
@@ -206,7 +188,7 @@ def path(module: str) -> Path:
 
 
 def tree(module: str) -> ast.Module:
-    return ast.parse(path(module).read_text())
+    return ast.parse(path(module).read_text(encoding="utf-8"))
 
 
 def imports(nodes) -> set[str]:
@@ -254,13 +236,40 @@ def test_optional_libraries_are_imported_only_where_they_are_used(module):
 
 
 def test_importing_the_package_reaches_no_optional_library():
-    reached, todo = set(), inside(imports(ast.parse((ROOT / "__init__.py").read_text()).body))
+    reached, todo = (
+        set(),
+        inside(imports(ast.parse((ROOT / "__init__.py").read_text(encoding="utf-8")).body)),
+    )
     while todo:
         module = todo.pop()
         reached.add(module)
         todo |= inside(imports(tree(module).body)) - reached
     assert reached <= set(BELOW_PICTURES)
     assert {"wall", "examples"}.isdisjoint(reached)
+
+
+TREE = ROOT.parent
+TEXTS = sorted(p for d in ("mhsa_lib", "tools", "tests") for p in (TREE / d).rglob("*.py"))
+
+
+def without_encoding(file: Path) -> list[int]:
+    """Lines that read or write text in whatever encoding the machine prefers."""
+    found = []
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        given = {keyword.arg for keyword in node.keywords}
+        modes = [a.value for a in node.args if isinstance(a, ast.Constant)]
+        opens = called == "open" and any(mode in ("r", "w", "a", "x") for mode in modes)
+        if (called in ("read_text", "write_text") or opens) and "encoding" not in given:
+            found.append(node.lineno)
+    return found
+
+
+@pytest.mark.parametrize("file", TEXTS, ids=lambda file: str(file.relative_to(TREE)))
+def test_text_is_read_and_written_as_utf_8_on_every_machine(file):
+    assert without_encoding(file) == []
 
 
 def chosen_by_truth(module: str) -> list[str]:
@@ -314,13 +323,13 @@ def test_the_forward_pass_takes_x_context_and_mask():
 
 @pytest.mark.parametrize("module", ORDER)
 def test_a_file_can_be_read_in_one_sitting(module):
-    n_lines = len(path(module).read_text().splitlines())
+    n_lines = len(path(module).read_text(encoding="utf-8").splitlines())
     assert n_lines <= LONGER.get(module, 200)
 
 
 @pytest.mark.parametrize("module", LONGER)
 def test_a_longer_file_is_named_only_while_it_is_longer(module):
-    assert len(path(module).read_text().splitlines()) > 200
+    assert len(path(module).read_text(encoding="utf-8").splitlines()) > 200
 
 
 # What a module inherits needs no words of its own.

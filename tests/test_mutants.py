@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def source(mutant) -> str:
-    return (ROOT / "mhsa_lib" / mutant.file).read_text()
+    return (ROOT / "mhsa_lib" / mutant.file).read_text(encoding="utf-8")
 
 
 def test_there_are_many_and_no_two_are_alike():
@@ -31,7 +31,7 @@ def test_the_mistake_changes_the_file_and_leaves_it_python_or_javascript(tmp_pat
         if mutant.file.endswith(".py"):
             compile(planted, mutant.name, "exec")
         else:
-            (tmp_path / f"{i}.mjs").write_text(planted)
+            (tmp_path / f"{i}.mjs").write_text(planted, encoding="utf-8")
     scripts = sorted(map(str, tmp_path.iterdir()))
     if scripts and (node := shutil.which("node")):
         parse = "const {readFileSync} = require('fs'), {SourceTextModule} = require('vm');"

@@ -308,6 +308,16 @@ def test_other_memory_is_noticed():
 
 
 @torch.no_grad()
+def test_another_parameter_in_the_same_memory_is_noticed():
+    W, x = packed(), torch.randn(16, 8)
+    W.weight.mul_(2.0)
+    W(x)
+    W.weight = nn.Parameter(W.weight.data)
+    W.weight.mul_(2.0)  # counted once, as in the parameter before
+    assert_close(W(x), F.linear(x, W.weight, W.bias), atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
 def test_what_was_laid_out_is_let_go_when_the_map_is_moved():
     W = packed()
     W(torch.randn(16, 8))

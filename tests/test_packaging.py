@@ -104,3 +104,32 @@ def test_importing_the_library_takes_less_than_a_third_of_a_second_beyond_torch(
     with capsys.disabled():
         print(f"\nimport mhsa_lib takes {best:.3f} s beyond torch")
     assert best < 0.3
+
+
+ELSEWHERE = """
+import ctypes, os, sys, warnings
+import torch, matplotlib.pyplot, anywidget, ipywidgets, numpy, einops, jaxtyping
+
+def no_library(name=None, *args, **options):
+    raise TypeError("LoadLibrary() argument 1 must be str, not None")
+
+ctypes.CDLL = no_library
+for name in ("fork", "sched_getaffinity", "uname", "getloadavg"):
+    delattr(os, name)
+sys.modules["resource"] = None
+sys.platform = sys.argv[1]
+# Wherever the machine's own encoding would have been used, that is an error.
+warnings.filterwarnings("error", category=EncodingWarning, module="mhsa_lib")
+import mhsa_lib, mhsa_lib.widgets, mhsa_lib.plots, mhsa_lib.bench
+import mhsa_lib.bench.heap, mhsa_lib.bench.suites, mhsa_lib.bench.__main__
+mhsa_lib.bench.heap.give_back()
+mhsa_lib.widgets.MaskLab()._repr_mimebundle_()
+"""
+
+
+@pytest.mark.parametrize("platform", ["win32", "darwin"])
+def test_it_can_be_imported_without_linux_and_without_utf_8_as_the_default(platform):
+    command = [sys.executable, "-X", "warn_default_encoding", "-c", ELSEWHERE, platform]
+    root = Path(__file__).parent.parent
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr

@@ -52,7 +52,7 @@ def ranks(tmp_path_factory):
     }
     processes = []
     for rank in "01":
-        with (folder / f"{rank}.txt").open("w") as said:
+        with (folder / f"{rank}.txt").open("w", encoding="utf-8") as said:
             processes.append(
                 subprocess.Popen(
                     [sys.executable, SCRIPT, folder],
@@ -66,8 +66,10 @@ def ranks(tmp_path_factory):
         for process in processes:
             process.kill()
             process.wait()
-    assert ended == [on_ranks.DEAD, 0], [(folder / f"{r}.txt").read_text() for r in "01"]
-    return [json.loads((folder / f"{rank}.json").read_text()) for rank in "01"]
+    assert ended == [on_ranks.DEAD, 0], [
+        (folder / f"{r}.txt").read_text(encoding="utf-8") for r in "01"
+    ]
+    return [json.loads((folder / f"{rank}.json").read_text(encoding="utf-8")) for rank in "01"]
 
 
 # --- equal to one process -------------------------------------------------------------------

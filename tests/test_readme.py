@@ -5,7 +5,7 @@ import io
 import re
 from pathlib import Path
 
-README = (Path(__file__).parent.parent / "README.md").read_text()
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
 
 def block(language: str) -> str:

@@ -210,7 +210,9 @@ def test_training_lowers_the_loss_writes_both_files_and_repeats_itself(tmp_path,
         arguments = ["train", "--steps", "20", "--folder", str(tmp_path / run)]
         monkeypatch.setattr("sys.argv", arguments)
         train_repeater.main()
-        records.append(json.loads((tmp_path / run / "repeater.json").read_text()))
+        records.append(
+            json.loads((tmp_path / run / "repeater.json").read_text(encoding="utf-8"))
+        )
     curves = [record["two_layers"]["curve"] for record in records]
     assert curves[0] == curves[1]
     assert curves[0]["loss"][-1] < curves[0]["loss"][0]

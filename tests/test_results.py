@@ -49,7 +49,7 @@ def test_as_text_it_has_a_line_for_every_model():
 
 
 def test_what_was_written_is_read_again(tmp_path):
-    (tmp_path / "demo.json").write_text(json.dumps(asdict(DEMO)))
+    (tmp_path / "demo.json").write_text(json.dumps(asdict(DEMO)), encoding="utf-8")
     found = kept("demo", tmp_path)
     assert found == DEMO
     assert isinstance(found.values["b"], tuple)
@@ -59,7 +59,7 @@ def test_an_unknown_name_is_refused_with_those_there_are(tmp_path):
     with pytest.raises(ValueError, match="no results are kept for 'x'; there are: none"):
         kept("x", tmp_path)
     for name in ("b", "a"):
-        (tmp_path / f"{name}.json").write_text("{}")
+        (tmp_path / f"{name}.json").write_text("{}", encoding="utf-8")
     with pytest.raises(ValueError, match="no results are kept for 'x'; there are: a, b"):
         kept("x", tmp_path)
 

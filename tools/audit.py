@@ -88,7 +88,7 @@ def audit(path: Path) -> Row:
 
 
 def minimum() -> float:
-    table = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return table["tool"]["mhsa"]["min_compared"]
 
 
@@ -134,7 +134,7 @@ def main() -> int:
     print(as_text(rows))
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(as_markdown(rows))
+        path.write_text(as_markdown(rows), encoding="utf-8")
     complaints = [line for row in rows for line in row.complaints(minimum())]
     print(*complaints, sep="\n", end="\n" if complaints else "")
     return not rows or bool(complaints)

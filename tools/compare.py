@@ -34,8 +34,10 @@ def probe(site: Path) -> nbformat.NotebookNode:
 
 def nbval(folder: Path, *, site: Path) -> int:
     """Run nbval over a folder of notebooks whose kernels find packages in site first."""
-    (folder / "pytest.ini").write_text("[pytest]\n")  # not the repository's configuration
-    (folder / "conftest.py").write_text(PATIENCE)
+    (folder / "pytest.ini").write_text(
+        "[pytest]\n", encoding="utf-8"
+    )  # not the repository's configuration
+    (folder / "conftest.py").write_text(PATIENCE, encoding="utf-8")
     options = ["-q", "-c", "pytest.ini", "--rootdir=.", "-p", "no:cacheprovider"]
     options += ["-n", "2", "--dist", "loadfile", "--nbval", "--nbval-current-env"]
     options += ["--nbval-cell-timeout=120", f"--nbval-sanitize-with={SANITIZE}"]

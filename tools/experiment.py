@@ -37,7 +37,7 @@ def main() -> None:
     }
     text = json.dumps(asdict(replace(results, machine=machine)), indent=1)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / f"{arguments.name}.json").write_text(text + "\n")
+    (FOLDER / f"{arguments.name}.json").write_text(text + "\n", encoding="utf-8")
     print(results)
 
 

@@ -14,7 +14,9 @@ def main() -> None:
     parser.add_argument("--write", type=Path, default=FIRST, help="file to write")
     file = parser.parse_args().write
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(ShapeTracer(batch=1, seq=1024, d_model=768, n_heads=12).html())
+    file.write_text(
+        ShapeTracer(batch=1, seq=1024, d_model=768, n_heads=12).html(), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -955,7 +955,7 @@ MUTANTS = [
         "onednn",
     ),
     Mutant(
-        "memory of the same address is taken for the same weight",
+        "two parameters in one memory are taken for the same weight",
         "packing.py",
         "self.source is weight and self.memory.data_ptr() == weight.data_ptr()",
         "self.memory.data_ptr() == weight.data_ptr()",
@@ -1387,14 +1387,14 @@ MUTANTS = [
     ),
     Mutant(
         "dials: an arrow key adds one",
-        "widgets/kit.js",
+        "widgets/dial.js",
         "take(ahead[Math.min(Math.abs(by), ahead.length) - 1])",
         "take(clamp(now + by, min, max))",
         "widgets/every_position",
     ),
     Mutant(
         "dials: a mistake stays said when it is gone",
-        "widgets/kit.js",
+        "widgets/dial.js",
         "    wrong(null);\n",
         "",
         "widgets/sizes",

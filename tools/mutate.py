@@ -58,7 +58,7 @@ class Run:
 
     def output(self) -> str:
         """What pytest printed."""
-        return (self.folder / "output.txt").read_text()
+        return (self.folder / "output.txt").read_text(encoding="utf-8")
 
     def killer(self) -> str:
         """The first test that failed."""
@@ -70,7 +70,7 @@ class Run:
 
 def planted(mutant: Mutant) -> str:
     """Return the file with its mistake; the old text has to be there exactly once."""
-    text = (ROOT / "mhsa_lib" / mutant.file).read_text()
+    text = (ROOT / "mhsa_lib" / mutant.file).read_text(encoding="utf-8")
     if text.count(mutant.old) != 1:
         sys.exit(
             f"{mutant.name}: {mutant.old!r} is {text.count(mutant.old)}× in {mutant.file}."
@@ -85,7 +85,7 @@ def launch(mutant: Mutant | None, tests: set[str], scratch: Path) -> Run:
         shutil.copytree(ROOT / name, folder / name)  # what is compiled too, while it is true
     shutil.copy(ROOT / "pyproject.toml", folder)
     if mutant:
-        (folder / "mhsa_lib" / mutant.file).write_text(planted(mutant))
+        (folder / "mhsa_lib" / mutant.file).write_text(planted(mutant), encoding="utf-8")
     process = FORK.Process(target=check, args=(folder, sorted(tests)))
     process.start()
     return Run(mutant, folder, process, time.monotonic())

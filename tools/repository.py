@@ -20,7 +20,7 @@ MUST_NAME_IT = ["_config.yml", "CITATION.cff", "README.md", "notebooks/*.ipynb"]
 
 def project() -> dict[str, str]:
     """Return the address and the version that pyproject.toml declares."""
-    table = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return {"address": table["urls"]["Repository"], "version": table["version"]}
 
 
@@ -46,9 +46,9 @@ def change(new: str) -> None:
     """Write the new address wherever the old one stands."""
     old = project()["address"]
     for path in files(PLACES):
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
         if old in text:
-            path.write_text(text.replace(old, new.rstrip("/")))
+            path.write_text(text.replace(old, new.rstrip("/")), encoding="utf-8")
             print(f"{path.relative_to(ROOT)}: {text.count(old)} × {new}")
 
 

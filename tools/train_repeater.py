@@ -122,7 +122,9 @@ def main() -> None:
         "seed": SEED,
         "versions": {"python": platform.python_version(), "torch": torch.__version__},
     }
-    (args.folder / RECORD.name).write_text(json.dumps(record, indent=1) + "\n")
+    (args.folder / RECORD.name).write_text(
+        json.dumps(record, indent=1) + "\n", encoding="utf-8"
+    )
     print(f"two layers {two_layers['accuracy']:.4f}, one layer {one_layer['accuracy']:.4f}")
 
 

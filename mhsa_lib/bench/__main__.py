@@ -36,6 +36,10 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         value = getattr(options, name)
         if value is not None and not 0 < value < float("inf"):
             parser.error(f"--{name} {value} is not a positive number")
+    for word in options.only or ():
+        if not suites.chosen(options.suite, options.quick, [word]):
+            every = ", ".join(map(repr, suites.chosen(options.suite, options.quick)))
+            parser.error(f"--only {word} names no cell; there are: {every or 'none'}")
     if options.device not in ("cpu", "cuda"):
         parser.error(f"--device {options.device} is not known; use cpu or cuda")
     if options.device == "cuda" and not torch.cuda.is_available():

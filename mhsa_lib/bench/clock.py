@@ -42,7 +42,7 @@ class Entrant:
 def busy() -> tuple[float, float] | None:
     """CPU seconds that the whole machine and this process have used; None where not told."""
     try:
-        first = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+        first = Path("/proc/stat").read_text(encoding="utf-8").split("\n", 1)[0].split()[1:9]
     except OSError:
         return None
     user, nice, system, _, _, irq, softirq, steal = map(int, first)

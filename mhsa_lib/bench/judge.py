@@ -117,10 +117,7 @@ def _judged(
 ) -> tuple[Callable[[], Any], Entry, float]:
     """A rival's call, its errors and whether they are too large, and its first seconds."""
     training = given.cell.mode == "training"
-    if training:
-        loaded.module.train()
-    elif name != "nn.MHA, no weights" and name != "nn.MHA, weights":
-        loaded.module.eval()
+    loaded.module.train(training or loaded.stays_training)
     call = loaded.call if precision == "float32" else _autocast(loaded.call)
     parameters = list(loaded.module.parameters())
     x = given.x.clone().requires_grad_(training)

@@ -128,7 +128,7 @@ def _least(run: Callable[[], Any], seconds: float = 0.15) -> float:
 
 def _cpuinfo(field: str) -> str:
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return ""
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(field)), "")

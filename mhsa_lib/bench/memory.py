@@ -60,12 +60,11 @@ def extra(name: str, mask: str, n_tokens: int) -> Peak:
         cell = Cell(1, n_tokens, 512, 8, mask)
         given = Problem(cell)
         loaded = PASSES[name](given)
-        if name not in ("nn.MHA, no weights", "nn.MHA, weights"):
-            loaded.module.eval()
+        loaded.module.train(loaded.stays_training)
         with torch.inference_mode():
             loaded.call(given.x)
             heap.give_back()
-            Path("/proc/self/clear_refs").write_text("5")
+            Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
             before = _status("VmRSS")
             loaded.call(given.x)
         return Peak(name, mask, n_tokens, round((_status("VmHWM") - before) / 1000, 1))
@@ -91,7 +90,7 @@ def _forked(name: str, mask: str, lengths: tuple[int, ...], threads: int) -> Ite
 
 def _status(field: str) -> int:
     """A line of /proc/self/status in units of 1000 bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
+    for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) * 1024 // 1000
     raise OSError(f"the kernel does not tell {field}.")

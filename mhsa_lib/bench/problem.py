@@ -31,11 +31,13 @@ class Loaded:
     """An implementation with our weights: a call x → y, and where its four maps are.
 
     ``maps`` names the rows that hold W_Q, W_K, W_V and W_O; their gradients are read there.
+    ``stays_training``: it is not put into evaluation, where it would be another implementation.
     """
 
     call: Callable[[Tensor], Tensor]
     module: nn.Module
     maps: "dict[str, list[Rows]]"
+    stays_training: bool = False
 
 
 @dataclass(frozen=True)

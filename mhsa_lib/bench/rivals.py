@@ -161,7 +161,7 @@ def five_stages(problem: Problem) -> Loaded:
 
 def torch_no_weights(problem: Problem) -> Loaded:
     """``nn.MultiheadAttention`` in training mode, which asks for no weights."""
-    return _torch(problem, need_weights=False)
+    return _torch(problem, need_weights=False, stays_training=True)
 
 
 def torch_fast_path(problem: Problem) -> Loaded:
@@ -170,19 +170,19 @@ def torch_fast_path(problem: Problem) -> Loaded:
         raise NotApplicableError("the fast path has no gradients")
     if problem.cell.precision != "float32" and problem.x.device.type == "cuda":
         raise NotApplicableError("autocast turns the fast path off on a GPU")
-    return _torch(problem, need_weights=False)
+    return _torch(problem, need_weights=False, stays_training=False)
 
 
 def torch_weights(problem: Problem) -> Loaded:
     """``nn.MultiheadAttention`` that returns its weights."""
-    return _torch(problem, need_weights=True)
+    return _torch(problem, need_weights=True, stays_training=True)
 
 
 def _of(module: Packed | Small, problem: Problem) -> Loaded:
     return Loaded(module, module, load(problem.attention, module.maps))
 
 
-def _torch(problem: Problem, need_weights: bool) -> Loaded:
+def _torch(problem: Problem, *, need_weights: bool, stays_training: bool) -> Loaded:
     cell = problem.cell
     module = nn.MultiheadAttention(cell.d_model, cell.n_heads, batch_first=True)
     maps = packed(
@@ -197,4 +197,4 @@ def _torch(problem: Problem, need_weights: bool) -> Loaded:
         options["attn_mask"] = ~cell.predicate.dense(cell.n_tokens, cell.n_tokens)
         options["is_causal"] = cell.predicate is causal
     load(problem.attention, maps)
-    return Loaded(lambda x: module(x, x, x, **options)[0], module, maps)
+    return Loaded(lambda x: module(x, x, x, **options)[0], module, maps, stays_training)

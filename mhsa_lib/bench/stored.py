@@ -25,7 +25,7 @@ def save(report: Report, file: Path) -> None:
         text += f',\n"{name}": [\n{written}\n]'
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        temporary.write_text(text + "}\n")
+        temporary.write_text(text + "}\n", encoding="utf-8")
         temporary.replace(file)
     finally:
         temporary.unlink(missing_ok=True)
@@ -33,7 +33,7 @@ def save(report: Report, file: Path) -> None:
 
 def load(file: Path) -> Report:
     """Read a report that ``save`` wrote."""
-    stored = json.loads(file.read_text())
+    stored = json.loads(file.read_text(encoding="utf-8"))
     races = tuple(_race(race) for race in stored.pop("races"))
     peaks = tuple(Peak(**peak) for peak in stored.pop("peaks"))
     return Report(**stored, races=races, peaks=peaks)

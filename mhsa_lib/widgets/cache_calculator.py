@@ -39,7 +39,14 @@ class CacheCalculator(Figure):
     64.0
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("ledger", "sizes", "costs", "roofline", "memory")
+    needs: ClassVar[tuple[str, ...]] = (
+        "dial",
+        "ledger",
+        "sizes",
+        "costs",
+        "roofline",
+        "memory",
+    )
 
     model = Unicode("Llama 3.1 8B").tag(sync=True)
     kind = Unicode(None, allow_none=True).tag(sync=True)

@@ -1,6 +1,7 @@
 // Attention of a real model on a real accelerator: what it holds, and what limits each stage.
 
-import { check, choice, dial, el, fixed, frame, grouped, notice, short, spoken, watch, write, writeAll } from "./kit.js";
+import { dial } from "./dial.js";
+import { check, choice, el, fixed, frame, grouped, notice, short, spoken, watch, write, writeAll } from "./kit.js";
 import { NUMBER_BYTES, PHASES, VARIANTS, binary, costOf, kindOf, kvHeads } from "./costs.js";
 import { fits, memoryRows } from "./memory.js";
 import { duration, regime, roofline } from "./roofline.js";

@@ -34,7 +34,7 @@ class CostLab(Figure):
     16.0
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("costs", "roofline", "memory")
+    needs: ClassVar[tuple[str, ...]] = ("dial", "costs", "roofline", "memory")
 
     model = Unicode("Llama 3.1 8B").tag(sync=True)
     variant = Unicode("as configured").tag(sync=True)

@@ -102,7 +102,7 @@ class Figure(anywidget.AnyWidget):
 def code(piece: str, suffix: str) -> str:
     """The text of a piece as it joins others: without imports, and exporting only a default."""
     file = FOLDER / f"{piece}.{suffix}"
-    text = file.read_text() if file.exists() else ""
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
     if suffix == "js":
         text = re.sub(r'^import [^;]*? from "\./\w+\.js";\n', "", text, flags=re.M | re.S)
         text = re.sub(r"^export (?!default)", "", text, flags=re.M)

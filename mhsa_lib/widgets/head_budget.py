@@ -25,7 +25,7 @@ class HeadBudget(Figure):
     'Over the number of heads that share 512 numbers of a query, ... now n_heads is 16.'
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("ledger", "sizes", "costs")
+    needs: ClassVar[tuple[str, ...]] = ("dial", "ledger", "sizes", "costs")
 
     d_model = Int(512, min=1, max=16_384).tag(sync=True)
     n_heads = Int(8, min=1, max=512).tag(sync=True)

@@ -1,6 +1,7 @@
 // A mask to choose or to paint, and beside it the weights it leaves: who may look at whom.
 
-import { button, choice, dial, el, fixed, frame, notice, rove, spoken, watch, weightColour, weightInk, write, writeAll } from "./kit.js";
+import { dial } from "./dial.js";
+import { button, choice, el, fixed, frame, notice, rove, spoken, watch, weightColour, weightInk, write, writeAll } from "./kit.js";
 import { COUNTS, KINDS, countAllowed, emptyRows, inForm, inverted, leak, maskOf, nudged, paintedOver } from "./mask_rules.js";
 import { softmax } from "./tensor.js";
 

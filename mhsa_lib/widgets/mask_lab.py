@@ -43,7 +43,7 @@ class MaskLab(Figure):
     ('your own', 18)
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("tensor", "mask_rules")
+    needs: ClassVar[tuple[str, ...]] = ("dial", "tensor", "mask_rules")
 
     tokens = List(Unicode()).tag(sync=True)
     scores: List[Any] = List().tag(sync=True)

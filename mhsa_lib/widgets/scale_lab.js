@@ -1,6 +1,7 @@
 // The factor on the dot product against the width of a head: spread, saturation and gradient.
 
-import { SERIES, button, choice, dial, el, frame, grouped, notice, spoken, svg, watch, write } from "./kit.js";
+import { dial } from "./dial.js";
+import { SERIES, button, choice, el, frame, grouped, notice, spoken, svg, watch, write } from "./kit.js";
 import { FACTORS, TOKENS, WIDEST, average, axisFor, componentVariance, drawn, factor, histogram, measured, products, variance, verdict, weighed, widened } from "./saturation.js";
 
 const NAMES = ["d_head", "scale", "temperature", "seed"];

@@ -31,7 +31,7 @@ class ScaleLab(Figure):
     (261, torch.Size([64, 64]))
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("tensor", "saturation")
+    needs: ClassVar[tuple[str, ...]] = ("dial", "tensor", "saturation")
 
     d_head = Int(64, min=1, max=WIDEST).tag(sync=True)
     scale = Enum(["1", "1/sqrt(d_head)", "1/d_head", "1/temperature"], "1").tag(sync=True)

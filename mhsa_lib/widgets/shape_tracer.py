@@ -35,7 +35,7 @@ class ShapeTracer(Figure):
     'n_heads=5 does not divide d_model=12; try d_model=10 or d_model=15, or set d_head.'
     """
 
-    needs: ClassVar[tuple[str, ...]] = ("ledger", "sizes")
+    needs: ClassVar[tuple[str, ...]] = ("dial", "ledger", "sizes")
 
     batch = Int(2, min=1, max=256).tag(sync=True)
     seq = Int(6, min=1, max=131_072).tag(sync=True)

@@ -1,7 +1,8 @@
 // Sizes that hold each other: n_heads divides d_model unless d_head is set, and n_kv_heads divides
 // n_heads. A dial goes over what these rules leave, and what depends on it moves along.
 
-import { check, clamp, dial, doublings, nearest, notice } from "./kit.js";
+import { dial, doublings, nearest } from "./dial.js";
+import { check, clamp, notice } from "./kit.js";
 import { wrongSizes } from "./ledger.js";
 
 const UNITS = {

@@ -38,3 +38,12 @@ def test_it_is_given_back_before_every_rival(monkeypatch):
     monkeypatch.setattr(heap, "give_back", lambda: calls.append(1))
     race = judge.run(Cell(2, 8, 16, 2), {}, Effort(rounds=1, seconds=0.0))
     assert len(calls) == len(race.entries)
+
+
+def test_where_there_is_no_glibc_nothing_is_given_back(monkeypatch):
+    def no_library(name):
+        raise TypeError("LoadLibrary() argument 1 must be str, not None")  # as on Windows
+
+    monkeypatch.setattr(heap.sys, "platform", "win32")
+    monkeypatch.setattr(heap.ctypes, "CDLL", no_library)
+    heap.give_back()

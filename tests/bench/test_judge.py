@@ -264,3 +264,11 @@ def test_the_best_peer_is_neither_ours_nor_the_unit_of_another_precision(precisi
     entries = {name: Entry(name, (t, t, t)) for name, t in medians.items()}
     entries["wrong"] = Entry("wrong", reason="wrong: output off by 1")
     assert judge._best(Cell(2, 8, 16, 2, precision=precision), entries) == best
+
+
+@pytest.mark.parametrize("name", [name for name in PASSES if "nn.MHA" in name])
+def test_the_mode_is_the_implementations_own_and_not_its_names(name):
+    given = Problem(Cell(1, 8, 32, 4))
+    loaded = PASSES[name](given)
+    judge._judged("by another name", loaded, given, "float32")
+    assert loaded.module.training is (name != "nn.MHA, fast path")

@@ -56,7 +56,7 @@ def test_the_small_run_is_right_and_says_every_cell(small_run):
 def test_the_json_has_all_fields_and_names_no_host_and_no_path(small_run, tmp_path):
     report, _ = small_run
     save(report, tmp_path / "out.json")
-    text = (tmp_path / "out.json").read_text()
+    text = (tmp_path / "out.json").read_text(encoding="utf-8")
     stored = json.loads(text)
     assert stored.keys() == {
         "date", "device", "machine", "rates", "method", "races", "peaks", "gpu",
@@ -103,6 +103,9 @@ def test_ours_that_is_wrong_anywhere_is_told():
         (["--out", "."], "cannot be written"),
         (["--plot", "pyproject.toml"], "is a file; name a folder"),
         (["--alloc", "jemalloc"], "invalid choice"),
+        (["--only", "typo"], "--only typo names no cell; there are: "),
+        (["--only", "decode", "typo"], "--only typo names no cell"),
+        (["--suite", "memory", "--only", "512"], "--only 512 names no cell; there are: none"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_timed(arguments, words, capsys):

@@ -41,7 +41,7 @@ def test_a_report_reads_back_as_it_was(tmp_path):
     save(report(), file)
     assert load(file) == report()
     assert kept("cpu", tmp_path) == report()
-    assert json.loads(file.read_text())["races"][0]["entries"][4] == {
+    assert json.loads(file.read_text(encoding="utf-8"))["races"][0]["entries"][4] == {
         "name": "absent",
         "reason": "not run here: absent is not installed",
     }
@@ -55,17 +55,17 @@ def test_numbers_are_kept_to_four_digits(tmp_path):
 def test_a_report_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     file = tmp_path / "cpu.json"
     save(report(), file)
-    before = file.read_text()
+    before = file.read_text(encoding="utf-8")
 
     def full(path, text):
-        with path.open("w") as half:
+        with path.open("w", encoding="utf-8") as half:
             half.write(text[:40])
         raise OSError("no space left on device")
 
     monkeypatch.setattr(stored.Path, "write_text", full)
     with pytest.raises(OSError, match="no space"):
         save(report(made(0.9)), file)
-    assert file.read_text() == before
+    assert file.read_text(encoding="utf-8") == before
     assert [path.name for path in tmp_path.iterdir()] == ["cpu.json"]
 
 

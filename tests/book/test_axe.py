@@ -54,7 +54,7 @@ def judged(tab, name):
     tab.evaluate(OPEN)
     tab.evaluate(SHOW)
     for frame in tab.frames:
-        frame.evaluate(AXE.read_text())
+        frame.evaluate(AXE.read_text(encoding="utf-8"))
     faults = judge(tab, DESKTOP, "light") + too_wide(tab) + judge(tab, PHONE, "dark")
     if name in FOUR_WAYS:
         faults += judge(tab, PHONE, "light") + judge(tab, DESKTOP, "dark")
@@ -73,7 +73,7 @@ def test_a_page_over_http_is_whole_accessible_and_fits_its_screen(name, light, s
 def test_axe_would_find_a_fault(chromium, served):
     tab = chromium.new_page()
     tab.goto(f"{served}/book/intro.html", wait_until="load")
-    tab.evaluate(AXE.read_text())
+    tab.evaluate(AXE.read_text(encoding="utf-8"))
     tab.evaluate("document.querySelector('article').append(document.createElement('button'))")
     assert "button-name" in [rule for rule, *_ in tab.evaluate(JUDGE)]
     tab.close()

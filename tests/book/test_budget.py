@@ -52,7 +52,9 @@ def test_every_page_stays_within_its_budget(pages, say):
 def test_every_piece_of_code_is_on_its_page_once(pages):
     twice = []
     for page in pages.values():
-        keys = re.findall(r'<(\w+)[^>]*\sdata-mhsa-piece="([^"]+)"', page.path.read_text())
+        keys = re.findall(
+            r'<(\w+)[^>]*\sdata-mhsa-piece="([^"]+)"', page.path.read_text(encoding="utf-8")
+        )
         twice += [f"{page.name}: {key}" for key in set(keys) if keys.count(key) > 1]
     assert twice == []
 

@@ -48,18 +48,24 @@ def test_every_chapter_can_be_downloaded_as_the_notebook_it_is(chapters):
         link = page.soup.select_one(".book-facts a[download]")
         copy, _ = page.target(link["href"])
         source = ROOT / page.name.replace(".html", ".ipynb")
-        assert json.loads(copy.read_text()) == json.loads(source.read_text())
+        assert json.loads(copy.read_text(encoding="utf-8")) == json.loads(
+            source.read_text(encoding="utf-8")
+        )
 
 
 def test_every_page_of_the_book_can_be_edited_at_its_source(pages):
-    entries = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
+    entries = re.findall(
+        r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    )
     for entry in entries:
         edit = urlsplit(facts(pages[SITE / f"{entry}.html"])["Edit this page"]).path
         assert (ROOT / edit.partition("/edit/main/")[2]).stem == entry.rpartition("/")[2]
 
 
 def test_previous_and_next_go_through_the_book_in_order(pages):
-    entries = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
+    entries = re.findall(
+        r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    )
     page, path = pages[SITE / f"{entries[0]}.html"], []
     while page:
         path.append(page.path.relative_to(SITE).with_suffix("").as_posix())
@@ -89,7 +95,7 @@ def test_a_notebook_is_saved_with_its_name(tab, address):
     with tab.expect_download() as waiting:
         tab.get_by_role("link", name="Download notebook").click()
     assert waiting.value.suggested_filename == "05_attend.ipynb"
-    assert json.loads(waiting.value.path().read_text())["nbformat"] == 4
+    assert json.loads(waiting.value.path().read_text(encoding="utf-8"))["nbformat"] == 4
 
 
 @pytest.mark.parametrize(("size", "shown"), [(DESKTOP, 400), (PHONE, 300)])

@@ -10,7 +10,9 @@ from tools.repository import project
 
 
 def test_the_site_has_a_page_for_every_entry_of_the_table_of_contents(pages):
-    entries = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text())
+    entries = re.findall(
+        r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    )
     assert entries
     assert [e for e in entries if SITE / f"{e}.html" not in pages] == []
 

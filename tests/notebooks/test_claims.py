@@ -18,7 +18,7 @@ def settling_cells() -> dict[str, str]:
     cells: dict[str, str] = {}
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         waiting: list[str] = []
-        notebook = json.loads(path.read_text())["cells"]
+        notebook = json.loads(path.read_text(encoding="utf-8"))["cells"]
         for i, cell in enumerate(notebook):
             source = "".join(cell["source"])
             if cell["cell_type"] == "markdown":
@@ -42,7 +42,7 @@ def test_every_claim_is_settled_by_an_assertion():
 
 
 def test_the_page_lists_every_claim_once_and_nothing_else():
-    listed = LINK.findall((ROOT / "book" / "claims.md").read_text())
+    listed = LINK.findall((ROOT / "book" / "claims.md").read_text(encoding="utf-8"))
     assert len(listed) == len(set(listed))
     assert set(listed) == settling_cells().keys()
 

@@ -15,13 +15,15 @@ def test_the_address_is_the_same_everywhere():
     address = project()["address"]
     paths = list(files(MUST_NAME_IT))
     assert {p.name for p in paths} >= {"_config.yml", "CITATION.cff", "README.md"}
-    assert [p.name for p in paths if address not in p.read_text()] == []
+    assert [p.name for p in paths if address not in p.read_text(encoding="utf-8")] == []
 
 
 def test_no_file_names_another_address_of_the_repository():
     owner, name = project()["address"].split("/")[-2:]
     other = re.compile(rf"github\.com/(?!{owner}/)[\w-]+/{name}\b")
-    assert [p.name for p in files(repository.PLACES) if other.search(p.read_text())] == []
+    assert [
+        p.name for p in files(repository.PLACES) if other.search(p.read_text(encoding="utf-8"))
+    ] == []
 
 
 def test_every_notebook_opens_with_the_bootstrap_cell(notebook):
@@ -37,7 +39,7 @@ def test_the_bootstrap_cell_takes_the_tag_of_this_version_and_no_dependencies():
     wanted = {"einops", "jaxtyping", "bertviz", "anywidget", "psygnal"}  # not there on Colab
     assert wanted < set(installs[0].split())
     assert installs[-1].endswith(f"git+{address}@v{version}")
-    assert f"version: {version}" in (ROOT / "CITATION.cff").read_text()
+    assert f"version: {version}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 def test_the_bootstrap_cell_is_python_but_for_its_magics():
@@ -45,7 +47,7 @@ def test_the_bootstrap_cell_is_python_but_for_its_magics():
 
 
 def test_the_library_pins_no_upper_version():
-    text = (ROOT / "pyproject.toml").read_text()
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     runtime = re.search(r"^dependencies = \[(.*?)\]", text, re.MULTILINE | re.DOTALL)[1]
     assert "torch>=" in runtime
     assert not re.search(r"[<=~]=?\s*\d", runtime.replace(">=", ""))
@@ -67,7 +69,7 @@ def test_the_address_can_be_changed_everywhere_at_once(copy):
     old = project()["address"]
     repository.change(new)
     assert project()["address"] == new
-    texts = [path.read_text() for path in files(repository.PLACES)]
+    texts = [path.read_text(encoding="utf-8") for path in files(repository.PLACES)]
     assert not any(old in text for text in texts)
     assert sum(new in text for text in texts) >= 3 + len(notebooks())
     assert new in bootstrap()

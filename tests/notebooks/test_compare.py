@@ -8,7 +8,7 @@ from tools import ROOT, compare
 
 def test_every_pair_of_the_sanitise_file_is_read():
     """A bare `replace:` without its trailing space drops the pair without a word."""
-    text = compare.SANITIZE.read_text()
+    text = compare.SANITIZE.read_text(encoding="utf-8")
     assert (
         len(get_sanitize_patterns(text)) == text.count("regex:") == text.count("replace:") > 0
     )

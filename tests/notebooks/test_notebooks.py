@@ -63,9 +63,9 @@ def test_editing_the_text_makes_nothing_stale(fresh):
 def test_the_hash_of_the_library_sees_every_file_and_name(tmp_path):
     hashes = set()
     for name, text in [("a.py", "1"), ("a.py", "2"), ("b.js", "2"), ("c.css", "")]:
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text, encoding="utf-8")
         hashes.add(notebooks.library_hash(tmp_path))
-    (tmp_path / "a.pyc").write_text("")
+    (tmp_path / "a.pyc").write_text("", encoding="utf-8")
     assert len(hashes | {notebooks.library_hash(tmp_path)}) == 4
 
 

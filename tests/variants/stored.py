@@ -12,7 +12,7 @@ REFERENCE = Path(__file__).with_name("reference")
 
 def stored_cases(name: str) -> dict[str, dict[str, Any]]:
     """All cases of a variant: settings, weights, inputs and outputs."""
-    cases = json.loads((REFERENCE / f"{name}.json").read_text())["cases"]
+    cases = json.loads((REFERENCE / f"{name}.json").read_text(encoding="utf-8"))["cases"]
     return {case["name"]: case for case in cases}
 
 

@@ -133,7 +133,7 @@ def open_figure(tabs, tmp_path, request):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("mhsa_lib.widgets.figure.png", lambda draw: "data:,")
             html = figure.html()
-        file.write_text(PAGE.format(theme=theme, paper=paper, html=html))
+        file.write_text(PAGE.format(theme=theme, paper=paper, html=html), encoding="utf-8")
         page.goto(file.as_uri())
         page.wait_for_selector("[data-mhsa-alive]")
         return page

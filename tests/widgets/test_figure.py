@@ -70,17 +70,22 @@ def sources():
 def test_its_pieces_make_one_module(name, tmp_path):
     node = shutil.which("node") or missing("no node on this machine")
     file = tmp_path / "figure.mjs"
-    file.write_text(getattr(widgets, name)._esm)
+    file.write_text(getattr(widgets, name)._esm, encoding="utf-8")
     done = subprocess.run([node, "--check", file], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^(import|export (?!default))", file.read_text(), re.M) is None
+    assert (
+        re.search(r"^(import|export (?!default))", file.read_text(encoding="utf-8"), re.M)
+        is None
+    )
 
 
 @every_figure
 def test_it_names_every_piece_that_its_code_imports(name):
     pieces = getattr(widgets, name).pieces
     for i, piece in enumerate(pieces):
-        imported = re.findall(r'from "\./(\w+)\.js"', (JS / f"{piece}.js").read_text())
+        imported = re.findall(
+            r'from "\./(\w+)\.js"', (JS / f"{piece}.js").read_text(encoding="utf-8")
+        )
         assert set(imported) <= set(pieces[:i]), piece
 
 
@@ -88,12 +93,12 @@ def test_it_names_every_piece_that_its_code_imports(name):
 def test_no_script_reads_text_as_code_or_asks_a_network(file):
     forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
     forbidden += r"|\bfetch\(|XMLHttpRequest|https?://(?!www\.w3\.org)"
-    assert re.findall(forbidden, file.read_text()) == []
+    assert re.findall(forbidden, file.read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize("file", sorted(JS.glob("*.css")), ids=lambda file: file.stem)
 def test_styles_touch_nothing_but_figures_and_nothing_moves_unasked(file):
-    text = re.sub(r"/\*.*?\*/", "", file.read_text(), flags=re.S)
+    text = re.sub(r"/\*.*?\*/", "", file.read_text(encoding="utf-8"), flags=re.S)
     selectors = re.findall(r"(?:^|[{}])\s*([^{}@]+?)\s*\{", text)
     assert selectors
     assert [
@@ -148,7 +153,10 @@ def test_its_state_is_json_that_holds_no_tag(name):
 @every_figure
 def test_without_scripts_a_picture_in_words_stays(name, chromium, tmp_path):
     file = tmp_path / "figure.html"
-    file.write_text(f"<!doctype html><meta charset=utf-8><main>{MAKE[name]().html()}</main>")
+    file.write_text(
+        f"<!doctype html><meta charset=utf-8><main>{MAKE[name]().html()}</main>",
+        encoding="utf-8",
+    )
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(file.as_uri())

@@ -506,7 +506,7 @@ def test_exports_hold_what_is_seen_and_nothing_that_runs(open_figure):
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Save SVG").click()
     assert waiting.value.suggested_filename == "L0H1.svg"
-    file = ElementTree.fromstring(waiting.value.path().read_text())
+    file = ElementTree.fromstring(waiting.value.path().read_text(encoding="utf-8"))
     named = "{http://www.w3.org/2000/svg}"
     squares = [r for r in file.iter(f"{named}rect") if r.get("fill", "").startswith("rgb")]
     assert len(squares) == int((w[0, 1] > 0).sum())
@@ -647,7 +647,7 @@ def test_it_is_accessible_and_never_wider_than_the_page(open_figure, theme, widt
         "all => all.forEach(s => { s.parentNode.open = true })"
     )
     table(page)
-    page.evaluate(AXE.read_text())
+    page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run('main', { resultTypes: ['violations'] })")["violations"]
     assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in found] == []
     for sort, view in (("layer", "heat map"), ("own", "lines")):

@@ -31,7 +31,10 @@ def server(tmp_path_factory):
     command += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     env = {**os.environ, "OMP_NUM_THREADS": "1"} | {name: str(folder) for name in settings}
     log = folder / "server.log"
-    with log.open("w") as file, subprocess.Popen(command, env=env, stderr=file) as process:
+    with (
+        log.open("w", encoding="utf-8") as file,
+        subprocess.Popen(command, env=env, stderr=file) as process,
+    ):
         try:
             yield address(log, process), folder
         finally:
@@ -41,12 +44,14 @@ def server(tmp_path_factory):
 def address(log: Path, process: subprocess.Popen) -> str:
     """Wait until the server has written where it listens."""
     for _ in range(120):
-        if found := re.search(r"(http://(?:localhost|127\.0\.0\.1):\d+)/lab", log.read_text()):
+        if found := re.search(
+            r"(http://(?:localhost|127\.0\.0\.1):\d+)/lab", log.read_text(encoding="utf-8")
+        ):
             return found[1]
         if process.poll() is not None:
             break
         time.sleep(0.5)
-    return pytest.fail(log.read_text())
+    return pytest.fail(log.read_text(encoding="utf-8"))
 
 
 class Notebook:

@@ -1,0 +1,237 @@
+"""Our own attentions through our own conversions: the same function, or a clear refusal.
+
+Every variant, and every stage there is in the place of every stage.
+"""
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, Stage, convert, shares
+from mhsa_lib import symmetries as turns
+from mhsa_lib.absorbed import AbsorbedLatentAttention
+from mhsa_lib.decomposition import to_collaborative
+from mhsa_lib.fused_latent import FusedLatentAttention
+from mhsa_lib.pooling import pooled
+from mhsa_lib.rope import HALVES, INTERLEAVED, Rotary, RotarySplit
+from mhsa_lib.stages import stages_of
+from mhsa_lib.variants import GroupedQueryAttention, LatentAttention, OverlappedAttention
+from mhsa_lib.variants.overlapped import unshared
+from tests.convert import foreign, mutilated
+from tests.drawn import filled, rand
+from tests.test_battery import VARIANTS
+
+
+def in_latents(attention: Any) -> nn.Module:
+    return convert.mha_to_latent(attention, attention.d_model)[0]
+
+
+def in_groups(attention: Any) -> nn.Module:
+    return pooled(attention, turns.key_heads(attention))
+
+
+def turned(attention: Any) -> nn.Module:
+    return turns.aligned(attention, turns.key_heads(attention))
+
+
+class Parts(nn.Module):
+    """What the shares of all ranks add up to; heads of three are not shared among two."""
+
+    def __init__(self, attention: Any) -> None:
+        super().__init__()
+        n = 2 if getattr(attention, "n_heads", 1) % 2 == 0 else 1
+        self.parts = nn.ModuleList(shares.share(attention, rank, n) for rank in range(n))
+
+    def forward(self, x: Tensor, *context: Tensor) -> Tensor:
+        return sum(part(x, *context) for part in self.parts)
+
+
+CONVERSIONS: dict[str, Callable[[Any], nn.Module]] = {
+    "fused": FusedMultiHeadAttention.from_attention,
+    "five stages": lambda fused: FusedMultiHeadAttention.to_attention(fused),
+    "fused, of latents": FusedLatentAttention,
+    "absorbed": AbsorbedLatentAttention,
+    "latent": in_latents,
+    "pooled": in_groups,
+    "aligned": turned,
+    "halves": lambda attention: turns.with_pairing(attention, HALVES),
+    "neighbours": lambda attention: turns.with_pairing(attention, INTERLEAVED),
+    "collaborative": to_collaborative,
+    "unshared": unshared,
+    "shares": Parts,
+    **foreign.CONVERSIONS,
+}
+SOURCES: dict[str, Callable[[], nn.Module]] = {
+    **{variant.name: variant.build for variant in VARIANTS},
+    "rotary, with norms": lambda: MultiHeadAttention(
+        12, 3, split=RotarySplit(3, Rotary(4), q_norm=nn.RMSNorm(4), k_norm=nn.RMSNorm(4))
+    ),
+    "a context of another width": lambda: MultiHeadAttention(12, 3, d_context=5, bias=True),
+    "biases": lambda: MultiHeadAttention(12, 3, bias=True),
+    "grouped with biases": lambda: GroupedQueryAttention(12, 6, 2, bias=True),
+    "latent with biases": lambda: LatentAttention(12, 3, 5, 2, bias=True),
+    "overlapped": lambda: OverlappedAttention(12, 3, 1),
+    "fused in groups": lambda: FusedMultiHeadAttention(12, 6, n_kv_heads=2, bias=True),
+}
+CHANGED = (
+    "biases",
+    "grouped with biases",
+    "latent with biases",
+    "overlapped",
+    "rotary, with norms",
+)
+CONVERTED = {
+    "MultiHeadAttention": ["fused", "latent", "pooled", "aligned", "collaborative", "shares"],
+    "free d_head": ["fused", "latent", "pooled", "aligned", "collaborative", "shares"],
+    "FusedMultiHeadAttention": ["five stages", "shares"],
+    "GroupedQueryAttention": ["fused", "pooled", "aligned"],
+    "MultiQueryAttention": ["fused", "pooled", "aligned", "shares"],
+    "MultiHeadAttention with RotarySplit": [
+        "pooled",
+        "aligned",
+        "halves",
+        "neighbours",
+        "shares",
+    ],
+    "GroupedQueryAttention with RotarySplit": [
+        "pooled",
+        "aligned",
+        "halves",
+        "neighbours",
+        "shares",
+    ],
+    "LatentAttention": ["fused, of latents", "absorbed"],
+    "LatentAttention with direct queries, biases, other widths": [
+        "fused, of latents",
+        "absorbed",
+    ],
+    "OverlappedAttention": ["unshared"],
+    "OverlappedAttention, whole heads": ["unshared"],
+    "rotary, with norms": ["pooled", "halves", "neighbours"],
+    "a context of another width": ["pooled", "aligned", "shares"],
+    "biases": ["fused", "latent", "pooled", "aligned", "collaborative", "shares"],
+    "grouped with biases": ["fused", "pooled", "aligned", "shares"],
+    "latent with biases": ["fused, of latents", "absorbed"],
+    "overlapped": ["unshared"],
+    "fused in groups": ["five stages", "shares"],
+}
+"""What is converted, and equal to 1e-5. A name may come, none may go."""
+PLACES = "project", "split", "attend", "concat", "W_O", "attend.scores", "attend.weights"
+
+
+def made(build: Callable[[], nn.Module]) -> nn.Module:
+    torch.manual_seed(0)
+    return filled(build().eval(), std=0.3)
+
+
+def said(convert_it: Callable[[Any], nn.Module], source: nn.Module) -> str | None:
+    """ "equal", or a refusal, or what is neither; None where the source itself cannot run."""
+    source = source.double()
+    width = getattr(source, "d_context", 12)
+    x = rand(2, 5, 12)
+    context = () if width == 12 else (rand(2, 7, width),)
+    try:
+        with torch.no_grad():
+            expected = source(x, *context)
+    except Exception:  # this stage does not fit here at all, so there is nothing to compare
+        return None
+    try:
+        ours = convert_it(source)
+    except (TypeError, ValueError) as error:
+        return "refused" if foreign.refuses(str(error)) else f"unclear: {error!r}"
+    except Exception as error:
+        return f"unclear: {error!r}"
+    with torch.no_grad():
+        far = (ours.eval()(x, *context) - expected).abs().max().item()
+    return "equal" if far <= 1e-5 else f"{far:.2g} away"
+
+
+def test_every_variant_is_converted_rightly_or_refused():
+    found = {
+        (source, name): said(convert_it, made(build))
+        for source, build in SOURCES.items()
+        for name, convert_it in CONVERSIONS.items()
+    }
+    assert set(found.values()) == {"equal", "refused"}, {
+        pair: words for pair, words in found.items() if words not in ("equal", "refused")
+    }
+    table = {}
+    for (source, name), words in found.items():
+        if words == "equal":
+            table.setdefault(source, []).append(name)
+    assert table == CONVERTED
+
+
+def stages() -> Iterator[Stage]:
+    """One instance of every class of stage, from the attentions that bring it."""
+    found = {
+        type(stage): stage
+        for build in SOURCES.values()
+        for path, stage in stages_of(build()).items()
+        if path
+    }
+    yield from found.values()
+
+
+def subclasses(kind: type) -> Iterator[type]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from subclasses(each)
+
+
+def test_every_class_of_stage_is_walked():
+    here = {each for each in subclasses(Stage) if each.__module__.startswith("mhsa_lib")}
+    attentions = {each for each in here if issubclass(each, MultiHeadAttention)}
+    assert here - attentions - set(map(type, stages())) == set()
+
+
+@pytest.mark.parametrize("source", CHANGED)
+def test_every_stage_in_the_place_of_every_stage(source):
+    wrong = []
+    for place in PLACES:
+        owner, _, last = place.rpartition(".")
+        for stage in stages():
+            for name in CONVERTED[source]:
+                attention = made(SOURCES[source])
+                setattr(attention.get_submodule(owner), last, deepcopy(stage))
+                words = said(CONVERSIONS[name], attention)
+                if words not in ("equal", "refused", None):
+                    wrong.append((place, type(stage).__name__, name, words))
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+WAYS = [way for way in mutilated.WAYS if way is not mutilated.in_half_precision]
+
+
+@pytest.mark.parametrize("mutilate", WAYS, ids=lambda way: way.__name__)
+def test_a_mutilated_attention_of_ours_is_converted_rightly_or_refused(mutilate):
+    allowed = ("equal",) if mutilated.WAYS[mutilate] else ("equal", "refused", None)
+    for source in [*CHANGED, "fused in groups"]:
+        for name in CONVERTED[source]:
+            with foreign.quiet():
+                changed = mutilate(made(SOURCES[source]))
+                words = "equal" if changed is None else said(CONVERSIONS[name], changed)
+            assert words in allowed, (source, name, words)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_what_comes_out_has_the_dtype_of_what_went_in(dtype):
+    for source in [*CHANGED, "fused in groups"]:
+        for name in CONVERTED[source]:
+            ours = CONVERSIONS[name](made(SOURCES[source]).to(dtype))
+            assert {parameter.dtype for parameter in ours.parameters()} == {dtype}, name
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_what_comes_out_learns_as_what_went_in(learns):
+    for source in [*CHANGED, "fused in groups"]:
+        for name in CONVERTED[source]:
+            with torch.no_grad():
+                ours = CONVERSIONS[name](made(SOURCES[source]).requires_grad_(learns))
+            assert {parameter.requires_grad for parameter in ours.parameters()} == {learns}, (
+                name
+            )
