@@ -174,7 +174,11 @@ def _solved(products: Tensor, one: Tensor, other: Tensor) -> Tensor:
     The ridge, far below the data, keeps them solvable when two shared columns are alike.
     """
     gram = (one.mT @ one) * (other.mT @ other)
-    ridge = 1e-12 * gram.diagonal().mean() * torch.eye(len(gram)).to(gram)
+    ridge = (
+        1e-12
+        * gram.diagonal().mean()
+        * torch.eye(len(gram), device=gram.device, dtype=gram.dtype)
+    )
     return torch.linalg.solve(gram + ridge, products.mT).mT
 
 

@@ -9,10 +9,12 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
+
+Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 
 class Hooks:
@@ -107,6 +109,32 @@ class Hooks:
         # A thread that Python did not start and that runs a backward pass is one of torch's.
         unknown = isinstance(thread, threading._DummyThread)
         return unknown and torch._C._current_graph_task_id() != -1
+
+
+def watching(hook: Hook) -> Hook:
+    """Mark a hook that only watches: what carries it can be converted all the same.
+
+    >>> changes_nothing(watching(lambda module, args, output: None))
+    True
+    """
+    hook.only_watches = True  # type: ignore[attr-defined]
+    return hook
+
+
+def changes_nothing(hook: Any) -> bool:
+    """Whether a hook watches, or is that of a block that was left, which a copy has kept.
+
+    >>> from copy import deepcopy
+    >>> with Hooks(W := nn.Linear(2, 2)) as hooks:
+    ...     hooks.before(W, print)
+    ...     (inside,) = deepcopy(W)._forward_pre_hooks.values()
+    ...     changes_nothing(inside)
+    False
+    >>> changes_nothing(inside)
+    True
+    """
+    block = getattr(hook, "hooks", None)
+    return getattr(hook, "only_watches", False) or (block is not None and not block._is_open)
 
 
 def acting(module: nn.Module) -> list[Callable[..., Any]]:

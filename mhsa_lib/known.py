@@ -7,7 +7,7 @@ changes nothing but how it is made or shown. Hooks that only watch (``trace``) a
 refuse.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from inspect import isfunction
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from mhsa_lib import carried
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.carried import copy as copy
+from mhsa_lib.hooks import changes_nothing
 from mhsa_lib.rope import Rotary, RotarySplit
 from mhsa_lib.stages import Attend, Concat, Project, Split, Wire
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention, GroupedSplit
@@ -29,7 +30,6 @@ Kinds = dict[str, tuple[Kind, ...]]
 Where it is (), anything may stand: that part and those in it belong to the block around.
 """
 
-Hook = TypeVar("Hook", bound=Callable[..., Any])
 Module = TypeVar("Module", bound=nn.Module)
 
 ATTEND: Kinds = {
@@ -97,19 +97,6 @@ _APART = {"q_proj_weight", "k_proj_weight", "v_proj_weight"}  # of the same
 _PARAMETERS = {"weight", "bias", "sinks"} | _PACKED | _APART  # sinks: of GptOssAttention
 _BACKWARD = "_backward_pre_hooks", "_backward_hooks"
 _HOOKS = "_forward_pre_hooks", "_forward_hooks", *_BACKWARD
-
-
-def watching(hook: Hook) -> Hook:
-    """Mark a hook that only watches: what carries it can be converted all the same.
-
-    >>> def shout(module, args, output):
-    ...     print(output.shape)
-    >>> mha = MultiHeadAttention(12, 3)
-    >>> handle = mha.register_forward_hook(watching(shout))
-    >>> plain(mha, "has no fused form", "replace it")
-    """
-    hook.only_watches = True  # type: ignore[attr-defined]
-    return hook
 
 
 def only(source: Any, kinds: Kinds, why: str, do: str) -> None:
@@ -214,13 +201,9 @@ def copied(module: Module, shared: dict[int, Any] | None = None) -> Module:
     for each in new.modules():
         for kind in _HOOKS:
             hooks = getattr(each, kind) or {}
-            for key in [key for key, hook in hooks.items() if _watches(hook)]:
+            for key in [key for key, hook in hooks.items() if changes_nothing(hook)]:
                 del hooks[key]
     return new
-
-
-def _watches(hook: Any) -> bool:
-    return getattr(hook, "only_watches", False)
 
 
 def _upwards(path: str) -> Iterator[str]:
@@ -266,7 +249,7 @@ def _added(module: nn.Module) -> Iterator[tuple[str, str]]:
         yield f"has the forward {named}", "let its class have its own again"
     for kind in _HOOKS:
         for hook in (getattr(module, kind) or {}).values():
-            if not _watches(hook):
+            if not changes_nothing(hook):
                 yield f"has a hook, {_named(hook)}", "convert without it, and hook the result"
     for name, parameter in module._parameters.items():
         if parameter is None:

@@ -89,6 +89,11 @@ class Listener(TorchDispatchMode):
     ) -> Any:
         if any(hasattr(kind, "to_local") for kind in types):
             return NotImplemented  # a DTensor: wait for what it does on this device
+        if torch.is_inference_mode_enabled():  # in which composed operations arrive whole
+            with self:
+                parts = func.decompose(*args, **(kwargs or {}))
+            if parts is not NotImplemented:
+                return parts
         out = func(*args, **(kwargs or {}))
         seen = {storage(t) for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)}
         flops = _flops(func, args, kwargs or {}, out)

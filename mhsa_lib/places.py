@@ -44,8 +44,8 @@ class Places:
 
     def forget(self) -> None:
         """Empty again: the next token stands at 0."""
-        self.table = torch.empty(0, dtype=torch.long)
-        self.lengths = torch.zeros((), dtype=torch.long)
+        self.table = torch.empty(0, dtype=torch.long, device="cpu")
+        self.lengths = torch.zeros((), dtype=torch.long, device="cpu")
         self.uniform = True
         self._device: torch.device | None = None
         self._announced: Tensor | None = None
@@ -96,7 +96,7 @@ class Places:
             )
         start = self.lengths.expand(batch)
         if self._announced is None:
-            self._call = start[..., None] + torch.arange(n_tokens)
+            self._call = start[..., None] + torch.arange(n_tokens, device="cpu")
         else:
             announced, self._announced = self._announced, None
             self._call = continuing(announced, start, n_tokens)
@@ -153,7 +153,8 @@ def whole(name: str, numbers: Any) -> Tensor:
     ...
     TypeError: lengths are whole numbers, one for each, not tensor([1.5000]).
     """
-    given = torch.as_tensor(numbers).cpu()
+    given = numbers if isinstance(numbers, Tensor) else torch.as_tensor(numbers, device="cpu")
+    given = given.cpu()
     if given.is_floating_point() or given.dtype is torch.bool or not given.ndim:
         raise TypeError(f"{name} are whole numbers, one for each, not {given!r}.")
     return given.long()
@@ -236,4 +237,4 @@ def _ends(lengths: Any, n_tokens: int | None) -> tuple[Tensor, Tensor]:
         raise ValueError(
             f"lengths {ends.tolist()} do not fit {n_tokens} tokens; each is 0 to {n_tokens}."
         )
-    return ends[:, None], torch.arange(n_tokens)
+    return ends[:, None], torch.arange(n_tokens, device="cpu")

@@ -48,10 +48,13 @@ class PreallocatedCache:
         device: torch.device | str = "cpu",
     ) -> None:
         self.slots = Slots(batch, length, window)
-        self.memory = {
-            name: torch.zeros(batch, n, self.slots.n_slots, width, dtype=dtype, device=device)
-            for name, (n, width) in rows.items()
-        }
+        with torch.inference_mode(False):  # or it could be written to in that mode only
+            self.memory = {
+                name: torch.zeros(
+                    batch, n, self.slots.n_slots, width, dtype=dtype, device=device
+                )
+                for name, (n, width) in rows.items()
+            }
         self.device = next(iter(self.memory.values())).device
 
     @property
@@ -94,7 +97,7 @@ class PreallocatedCache:
                 f"order names {len(order)} sequences, but memory was taken for "
                 f"{self.slots.batch}; name as many, or start another cache."
             )
-        moved = (order != torch.arange(len(order))).nonzero().flatten()
+        moved = (order != torch.arange(len(order), device="cpu")).nonzero().flatten()
         n, rows, new = min(self.n_tokens, self.slots.n_slots), order[moved], moved
         for kept in self.memory.values():
             kept[new.to(kept.device), :, :n] = kept[rows.to(kept.device), :, :n]
@@ -207,7 +210,8 @@ class Decodes(nn.Module):
         """
         if lengths is None:
             return self(x, mask=cache.slots.rule, cache=cache)
-        padded, start = right_padded(lengths, x.shape[-2]), torch.tensor(cache.lengths)
+        padded = right_padded(lengths, x.shape[-2])
+        start = torch.tensor(cache.lengths, device="cpu")
         if len(padded) != len(start):
             raise ValueError(f"{len(padded)} lengths are given for {len(start)} sequences.")
         cache.announce(torch.where(padded < 0, -1, padded + start[:, None]))

@@ -75,9 +75,10 @@ class Slots:
         later = [end + n_tokens for end in self.ends]
         if announced is not None:
             self._announced = None
-            announced = continuing(announced, torch.tensor(self.ends), n_tokens)
+            announced = continuing(announced, torch.tensor(self.ends, device="cpu"), n_tokens)
             self._announced = announced
-            later = (torch.tensor(self.ends) + (announced >= 0).sum(dim=-1)).tolist()
+            real = (announced >= 0).sum(dim=-1).tolist()
+            later = [end + n for end, n in zip(self.ends, real, strict=True)]
         most = max(later)
         if self.length is not None and most > self.length:
             kept = self.ends[later.index(most)]
@@ -190,6 +191,6 @@ class Slots:
         """Whether the call's tokens stand at their own index after a past that was even."""
         if self._now is None or self.ends.count(self.ends[0]) < self.batch:
             return False
-        straight = self.ends[0] + torch.arange(self.n_tokens)
+        straight = self.ends[0] + torch.arange(self.n_tokens, device="cpu")
         ends_at = self.ends[0] + self.n_tokens == max(self._later) <= self.n_slots
         return ends_at and bool(((self._now < 0) | (self._now == straight)).all())

@@ -2,7 +2,8 @@
 
 ``trace`` and ``edit`` are context managers made of forward hooks on the stages (``hooks``).
 They are gone on exit, results are bit for bit those without the compiler, and nothing is paid
-when they are unused.
+when they are unused. (Under ``torch.inference_mode`` PyTorch may add in another order while it
+is watched: the last digit can differ.)
 """
 
 from collections.abc import Callable, Iterator
@@ -14,8 +15,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from mhsa_lib import ledger, shapes
-from mhsa_lib.hooks import Hooks
-from mhsa_lib.known import watching
+from mhsa_lib.hooks import Hooks, watching
 from mhsa_lib.ledger import Step
 from mhsa_lib.ops import Listener, Ops, align, storage
 from mhsa_lib.ops import trace_ops as trace_ops

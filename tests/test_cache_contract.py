@@ -139,6 +139,31 @@ def test_padding_is_as_if_it_were_not_there(kind, padded, window):
     )
 
 
+@pytest.mark.parametrize("window", [None, 3])
+def test_another_default_device_changes_nothing(kind, window):
+    x, later = rand(2, 4, 12), rand(2, 3, 12)
+    expected = kind.alone(torch.cat([x[:1, :3], later[:1]], dim=1))
+    with torch.device("meta"):
+        kind.open(2, window=window).cache.announce([[0, 1, 2, -1], [0, 1, 2, 3]])
+        kind.call(x)
+        kind.cache.reorder([0, 0])
+        steps = [kind.call(token) for token in later.split(1, dim=1)]
+    assert_close(torch.cat(steps, dim=1)[:1], expected[:, -3:])
+
+
+def test_a_cache_made_for_inference_goes_on_outside_of_it(kind):
+    x = rand(2, 5, 12)
+    with torch.inference_mode():
+        kind.open(2)
+        first = kind.call(x[:, :3])
+    with torch.no_grad():
+        rest = kind.call(x[:, 3:])
+    with torch.inference_mode():
+        last = kind.call(x[:, :1])
+    found, whole = torch.cat([first, rest, last], dim=1), torch.cat([x, x[:, :1]], dim=1)
+    assert_close(found, kind.alone(whole))
+
+
 def test_a_forgotten_cache_is_a_new_one(kind):
     kind.open(2).call(rand(2, 3, 12))
     kind.cache.announce([[3], [-1]])

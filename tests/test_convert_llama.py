@@ -19,7 +19,7 @@ from mhsa_lib import (
     FusedMultiHeadAttention,
     convert,
     convert_llama,
-    known,
+    hooks,
     masks,
     trace,
     variant_costs,
@@ -568,7 +568,7 @@ def test_what_was_added_is_refused_by_name(kind):
     with pytest.raises(ValueError, match=r"o_proj has a hook, .*<lambda>, which has no"):
         convert.from_llama(module)
     module = source(kind)
-    module.register_forward_hook(known.watching(lambda *args: None))
+    module.register_forward_hook(hooks.watching(lambda *args: None))
     convert.from_llama(module)
     if hasattr(module, "q_norm"):
         module.q_norm = nn.LayerNorm(6)

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
-from mhsa_lib import FusedMultiHeadAttention, costs, masks, trace_ops
+from mhsa_lib import FusedMultiHeadAttention, costs, masks, trace, trace_ops
 from tests.drawn import mha, rand
 
 N = 11  # not the size of any other axis below
@@ -92,6 +92,17 @@ def test_the_five_stages_write_the_pair_of_axes_and_cost_what_the_formula_says()
     ops = trace_ops(mha(), rand(2, N, 12))
     assert "_softmax" in pairs(ops)
     assert ops.flops == sum(costs.flops(N, 12, 3, batch=2).values())
+
+
+def test_in_inference_mode_the_same_work_is_counted():
+    attention, x = mha(), rand(2, N, 12)
+    with torch.inference_mode():
+        ops = trace_ops(attention, x)
+        with trace(attention) as wires:
+            attention(x)
+    flops = costs.flops(N, 12, 3, batch=2)
+    assert ops.flops == sum(flops.values())
+    assert {wire: step.flops for wire, step in wires.steps.items() if step.flops} == flops
 
 
 @pytest.mark.parametrize("mask", [None, masks.causal])
