@@ -59,6 +59,19 @@ def test_heads_for_keys_move_along_in_python_where_they_were_as_many():
     assert widgets.ShapeTracer(d_model=768, n_heads=12, n_kv_heads=3).n_kv_heads == 3
 
 
+def test_heads_go_over_divisors_move_along_with_the_width_and_come_back_with_it():
+    most = {"d_model": 16_384, "n_heads": 128, "n_kv_heads": 128, "d_head": 512}
+    wished = {"n_heads": 12, "n_kv_heads": None}  # for keys as many as there are
+    gpt2 = dict(zip(NAMES, (768, 12, 12, None), strict=True))
+    (stops,) = node("sizes", ("left", "n_heads", gpt2, most))
+    assert stops == [n for n in range(1, 129) if 768 % n == 0]
+    moves = ("settled", gpt2 | {"d_model": 512}, "d_model", wished, most)
+    (there,) = node("sizes", moves)
+    assert (there["n_heads"], there["n_kv_heads"]) == (16, 16)
+    (back,) = node("sizes", ("settled", there | {"d_model": 768}, *moves[2:]))
+    assert back == gpt2
+
+
 # --- in the browser --------------------------------------------------------------------------
 
 
