@@ -106,7 +106,8 @@ CONVERTED = {
         "neighbours",
         "shares",
     ],
-    "LatentAttention": ["fused, of latents", "absorbed"],
+    "DynamicStretch": ROTARY,
+    "LatentAttention": LATENT,
     "LatentAttention with direct queries, biases, other widths": [
         "fused, of latents",
         "absorbed",
