@@ -155,9 +155,9 @@ class Rotary(nn.Module):
             ends = n.flatten()[changed][0].item()
             kept = past.flatten()[changed][0].item()
             raise ValueError(
-                f"a text of {kept} tokens goes on to {ends}, where {self.stretch} turns all of "
-                f"them otherwise, and those that are kept have been turned; start again with "
-                f"all {ends} in one call."
+                f"a text of {kept} tokens goes on to {ends}, where "
+                f"{type(self.stretch).__name__} turns all of them otherwise, and those kept "
+                f"have been turned; start again with all {ends} in one call."
             )
 
 

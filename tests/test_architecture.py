@@ -178,6 +178,7 @@ LONGER = {
     "kernels": 245,
     "trace": 285,
     "wall": 300,
+    "composition": 210,
     "plots.heat": 225,
 }
 

@@ -121,7 +121,7 @@ def test_a_text_whose_shared_keys_would_turn_again_is_refused(stretch):
         with remember(form) as cache:
             form(x[:, : length - 1], mask=masks.causal)
             form(x[:, length - 1 : length], mask=masks.causal)
-            words = f"a text of {length} tokens goes on to {length + 1}, where .*Stretch"
+            words = f"a text of {length} tokens goes on to {length + 1}, where .*Stretch turns"
             with pytest.raises(ValueError, match=words):
                 form(x[:, length : length + 1], mask=masks.causal)
             assert cache.n_tokens == length

@@ -994,7 +994,7 @@ MUTANTS = [
         "onednn.py",
         "or x.dtype is torch.float64 or not x.is_cpu",
         "or not x.is_cpu",
-        "onednn",
+        "ways",
     ),
     Mutant(
         "the derivative of a gradient is cut off",

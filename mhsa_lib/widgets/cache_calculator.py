@@ -31,7 +31,7 @@ class CacheCalculator(Figure):
     "MLA"; None for what the model has), ``tokens``, ``sequences``, ``dtype`` and
     ``accelerator``. Raises ``ValueError`` for a word that is not a choice, ``TraitError`` for a
     size outside its dial; heads that do not divide are explained in the figure and by
-    ``problem``.
+    ``refusal``.
 
     >>> CacheCalculator(model="DeepSeek-V3", tokens=1).cache_bytes
     70272
@@ -82,7 +82,8 @@ class CacheCalculator(Figure):
         return own if self.model == OWN else sizes(find(self.model, MODELS))
 
     @property
-    def problem(self) -> str | None:
+    def refusal(self) -> str | None:
+        """Why these heads do not go together, with a repair; None if they do."""
         heads = {name: self.sizes[name] for name in ("n_heads", "n_kv_heads", "d_head")}
         return problem_of(d_model=heads["n_heads"] * heads["d_head"], **heads)
 

@@ -46,7 +46,7 @@ class Figure(anywidget.AnyWidget):
         cls._css = "\n".join(code(piece, "css") for piece in cls.pieces)
 
     @property
-    def problem(self) -> str | None:
+    def refusal(self) -> str | None:
         """Why this state cannot be shown, with a repair; None where it can.
 
         The live figure says the same, and has a button for each repair.
@@ -86,8 +86,8 @@ class Figure(anywidget.AnyWidget):
 
     def without_script(self) -> str:
         """HTML for a page on which nothing runs: the still picture, or what is wrong."""
-        if self.problem is not None:
-            return f"<p>{escape(self.problem)}</p>"
+        if self.refusal is not None:
+            return f"<p>{escape(self.refusal)}</p>"
         return f'<img alt="{escape(self.alt)}" src="{png(self.still)}" style="max-width:100%">'
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ class HeadBudget(Figure):
 
     Every trait can be set from Python and is set by the reader: ``d_model``, ``n_heads``,
     ``d_head`` (None means d_model / n_heads) and ``seq``, the number of tokens. Heads that do
-    not divide d_model are explained in the figure and by ``problem``, with the repair. Raises
+    not divide d_model are explained in the figure and by ``refusal``, with the repair. Raises
     ``TraitError`` for a size outside its dial.
 
     >>> budget = HeadBudget(d_model=512, n_heads=8)
@@ -44,7 +44,8 @@ class HeadBudget(Figure):
         return self.n_heads * checks.head_width(self.d_model, self.n_heads, self.d_head)
 
     @property
-    def problem(self) -> str | None:
+    def refusal(self) -> str | None:
+        """Why the library refuses these sizes, with a repair; None if it takes them."""
         return problem_of(self.d_model, self.n_heads, self.n_heads, self.d_head)
 
     @property

@@ -132,6 +132,8 @@ class MaskLab(Figure):
 
 def _checked(scores: Tensor, tokens: Sequence[str]) -> None:
     checks.positive(tokens=len(tokens))
+    for token in tokens:
+        checks.text("tokens", token)
     size = len(tokens)
     if scores.ndim != 3 or tuple(scores.shape[1:]) != (size, size):
         raise ValueError(

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from traitlets import Int, List, TraitError, validate
 
-from mhsa_lib import examples, plots
+from mhsa_lib import checks, examples, plots
 from mhsa_lib.plots.contribution import one_sequence
 from mhsa_lib.trace import trace
 from mhsa_lib.widgets.figure import Figure
@@ -60,6 +60,8 @@ class OutputSum(Figure):
         if len(names) != z.shape[1]:
             raise ValueError(f"z has {z.shape[1]} queries but there are {len(names)} tokens.")
         _small(z, W_O)
+        for name in names:
+            checks.text("tokens", name)
         super().__init__(
             z=z.tolist(),
             W_O=_plain(W_O.weight.T),

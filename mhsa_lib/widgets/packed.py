@@ -6,6 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+LONGEST = 100_000
+"""Characters of all tokens together: a page has to carry and draw them."""
+
 
 def packed(
     weights: Tensor, tokens: Sequence[str], key_tokens: Sequence[str] | None = None
@@ -29,6 +32,12 @@ def packed(
                 f"query, key) are {tuple(weights.shape)}; give one token for each, and for "
                 f"keys that are other tokens key_tokens=…."
             )
+    length = sum(len(name) for given in names for name in given)
+    if length > LONGEST:
+        raise ValueError(
+            f"tokens have {length} characters in all; a figure takes at most {LONGEST}: "
+            f"shorten them."
+        )
     steps = (weights.clamp(0, 1) * 65535).round()
     steps = steps.where((weights <= 0) | (steps > 0), 1)
     # Half a character (a lone surrogate) cannot be written to any file.

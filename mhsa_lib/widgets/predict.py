@@ -8,6 +8,7 @@ from typing import Any
 from traitlets import Any as AnyTrait
 from traitlets import Bool, List, Unicode, observe
 
+from mhsa_lib import checks
 from mhsa_lib.widgets.figure import Figure
 
 
@@ -66,6 +67,7 @@ class Predict(Figure):
             right, named = _written(right), [[_written(m), sentence] for m, sentence in named]
         _check(question, right, named, choices if options is not None else None, axes)
         for text in (question, because, *choices, *(sentence for _, sentence in named)):
+            checks.text("A text", text)
             if text.count("`") % 2:
                 raise ValueError(f"A backtick has no partner in {text!r}; close the `name`.")
         super().__init__(

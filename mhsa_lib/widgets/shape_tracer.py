@@ -25,13 +25,13 @@ class ShapeTracer(Figure):
     The reader sets the same traits as Python: ``batch``, ``seq``, ``d_model``, ``n_heads``,
     ``n_kv_heads`` (as many as ``n_heads`` moves along with it), ``d_head`` (None means
     d_model / n_heads) and ``dtype``. Sizes that do not go together are explained in the figure
-    and by ``problem``, with the repair. Raises ``TraitError`` for a size outside its dial.
+    and by ``refusal``, with the repair. Raises ``TraitError`` for a size outside its dial.
     ``ShapeTracer.of(attention)`` shows any attention of the library as it was built: its own
     sizes are ``fixed``, and batch and seq have dials.
 
     >>> tracer = ShapeTracer(batch=2, seq=6, d_model=12, n_heads=3)
     >>> tracer.n_heads = 5  # the figure says why this does not work, and what would
-    >>> tracer.problem
+    >>> tracer.refusal
     'n_heads=5 does not divide d_model=12; try d_model=10 or d_model=15, or set d_head.'
     """
 
@@ -71,7 +71,8 @@ class ShapeTracer(Figure):
         return tracer
 
     @property
-    def problem(self) -> str | None:
+    def refusal(self) -> str | None:
+        """Why the library refuses these sizes, with a repair; None if it takes them."""
         if self._attention is not None:
             return None
         return problem_of(self.d_model, self.n_heads, self.n_kv_heads, self.d_head)

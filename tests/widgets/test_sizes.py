@@ -33,8 +33,8 @@ def test_the_page_and_python_refuse_the_same_sizes_in_the_same_words():
     ],
 )
 def test_a_state_that_cannot_be_shown_says_so_in_python_and_without_a_script(figure, words):
-    assert words in figure.problem
-    assert f"<noscript><p>{figure.problem}</p></noscript>" in figure.html()
+    assert words in figure.refusal
+    assert f"<noscript><p>{figure.refusal}</p></noscript>" in figure.html()
 
 
 def test_sizes_that_go_together_have_no_problem():
@@ -46,13 +46,13 @@ def test_sizes_that_go_together_have_no_problem():
         widgets.CacheCalculator(),
         widgets.MaskLab(),
     ]
-    assert [figure.problem for figure in figures] == [None] * 5
+    assert [figure.refusal for figure in figures] == [None] * 5
 
 
 def test_heads_for_keys_move_along_in_python_where_they_were_as_many():
     tracer = widgets.ShapeTracer(d_model=768, n_heads=12)
     tracer.n_heads = 8
-    assert (tracer.n_kv_heads, tracer.problem) == (8, None)
+    assert (tracer.n_kv_heads, tracer.refusal) == (8, None)
     tracer.n_kv_heads = 4
     tracer.n_heads = 12
     assert tracer.n_kv_heads == 4
@@ -171,7 +171,7 @@ def test_an_arrow_key_leads_from_a_refused_size_to_the_next_that_fits(open_figur
 def test_sizes_that_python_sets_are_explained_and_repaired_in_the_figure(open_figure):
     tracer = widgets.ShapeTracer(d_model=768, n_heads=12, n_kv_heads=5)
     page = open_figure(tracer)
-    expect(page.get_by_role("alert")).to_have_text(tracer.problem)
+    expect(page.get_by_role("alert")).to_have_text(tracer.refusal)
     page.get_by_role("button", name="n_kv_heads = 4").click()
     assert page.get_by_role("alert").inner_text() == ""
     assert "kv_head 4" in page.get_by_role("table").inner_text()
