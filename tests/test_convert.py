@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
-from transformers import BertConfig, GPT2Config
+from transformers import BertConfig, GPT2Config, ImageGPTConfig
 from transformers.models.bert.modeling_bert import BertAttention
 from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
+from transformers.models.imagegpt.modeling_imagegpt import ImageGPTAttention
 
 from mhsa_lib import FusedMultiHeadAttention, convert, costs, masks, trace, trace_ops
 from mhsa_lib.masks import to_torch
@@ -185,6 +186,22 @@ def test_the_scale_of_gpt2_comes_along(options, scale):
     assert convert.from_gpt2(gpt2(3, 4, **options)).attend.scale == scale
 
 
+@pytest.mark.parametrize(
+    ("options", "scale"),
+    [
+        ({}, 0.5),
+        ({"scale_attn_weights": False}, 1.0),
+        ({"scale_attn_by_inverse_layer_idx": True}, 0.125),
+    ],
+)
+def test_so_does_that_of_a_class_that_computes_it_as_it_goes(options, scale):
+    config = ImageGPTConfig(n_embd=12, n_head=3, max_position_embeddings=8, **options)
+    source = randomized(ImageGPTAttention(config, layer_idx=3), torch.float64)
+    ours, x = convert.from_gpt2(source), rand(2, 5, 12)
+    assert ours.attend.scale == scale
+    close(ours(x, mask=masks.causal), source(x)[0])
+
+
 def test_a_cross_attention_of_gpt2_is_refused():
     source = GPT2Attention(GPT2Config(n_embd=8, n_head=2), is_cross_attention=True)
     with pytest.raises(ValueError, match="this GPT2Attention is a cross-attention"):
@@ -236,7 +253,7 @@ def test_dropout_of_nn_multiheadattention_comes_along():
 
 @pytest.mark.parametrize("name", ["from_bert", "from_gpt2"])
 def test_the_wrong_module_is_refused_by_name(name):
-    words = rf"Linear is not converted by convert\.{name}; only .*Attention or .* has: pass the"
+    words = rf"Linear is not converted by convert\.{name}; only .*Attention or .* ha(s|ve): pass"
     with pytest.raises(TypeError, match=words):
         getattr(convert, name)(nn.Linear(2, 2))
 

@@ -167,7 +167,8 @@ def causal(x: Tensor) -> Tensor:
 
 
 CONVERSIONS: dict[str, Callable[[Any], Any]] = {
-    name: getattr(convert, name) for name in ("from_torch", "from_bert", "from_gpt2")
+    name: getattr(convert, name)
+    for name in ("from_torch", "from_bert", "from_gpt2", "from_llama", "from_deepseek")
 }
 THEIRS = {
     "from_torch": of_torch,

@@ -106,7 +106,8 @@ CONVERTED = {
         "neighbours",
         "shares",
     ],
-    "LatentAttention": ["fused, of latents", "absorbed"],
+    "DynamicStretch": ROTARY,
+    "LatentAttention": LATENT,
     "LatentAttention with direct queries, biases, other widths": [
         "fused, of latents",
         "absorbed",
@@ -114,7 +115,7 @@ CONVERTED = {
     "OverlappedAttention": ["unshared"],
     "OverlappedAttention, whole heads": ["unshared"],
     "rotary, with norms": ["pooled", "halves", "neighbours"],
-    "a context of another width": ["pooled", "aligned", "shares"],
+    "a context of another width": ["fused", "pooled", "aligned", "shares"],
     "biases": ["fused", "latent", "pooled", "aligned", "collaborative", "shares"],
     "grouped with biases": ["fused", "pooled", "aligned", "shares"],
     "latent with biases": ["fused, of latents", "absorbed"],
