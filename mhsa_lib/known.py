@@ -250,7 +250,8 @@ def _added(module: nn.Module) -> Iterator[tuple[str, str]]:
     for kind in _HOOKS:
         for hook in (getattr(module, kind) or {}).values():
             if not changes_nothing(hook):
-                yield f"has a hook, {_named(hook)}", "convert without it, and hook the result"
+                act = getattr(hook, "act", hook)  # a hook of ours stands around what it does
+                yield f"has a hook, {_named(act)}", "convert without it, and hook the result"
     for name, parameter in module._parameters.items():
         if parameter is None:
             continue

@@ -146,7 +146,7 @@ def trace(model: nn.Module) -> Iterator[Wires]:
         hooks.before(attention, begin)
         for stage in stages:
             hooks.after(stage, record)
-        hooks.after(attention, lambda *_: listener.stop(), always=True)
+        hooks.after(attention, watching(lambda *_: listener.stop()), always=True)
         try:
             yield wires
         finally:

@@ -142,26 +142,26 @@ def test_padding_is_as_if_it_were_not_there(kind, padded, window):
 @pytest.mark.parametrize("window", [None, 3])
 def test_another_default_device_changes_nothing(kind, window):
     x, later = rand(2, 4, 12), rand(2, 3, 12)
-    expected = kind.alone(torch.cat([x[:1, :3], later[:1]], dim=1))
+    kind.open(2, window=window)
     with torch.device("meta"):
-        kind.open(2, window=window).cache.announce([[0, 1, 2, -1], [0, 1, 2, 3]])
+        kind.cache.forget()
+        kind.cache.announce([[0, 1, 2, -1], [0, 1, 2, 3]])
         kind.call(x)
         kind.cache.reorder([0, 0])
         steps = [kind.call(token) for token in later.split(1, dim=1)]
+    expected = kind.alone(torch.cat([x[:1, :3], later[:1]], dim=1))
     assert_close(torch.cat(steps, dim=1)[:1], expected[:, -3:])
 
 
-def test_a_cache_made_for_inference_goes_on_outside_of_it(kind):
-    x = rand(2, 5, 12)
+def test_memory_that_was_taken_for_inference_is_written_to_outside_of_it():
+    x, attention = rand(2, 5, 12), fused()
     with torch.inference_mode():
-        kind.open(2)
-        first = kind.call(x[:, :3])
+        cache = attention.cache(2, 6)
+        first = attention.prefill(x[:, :3], cache)
     with torch.no_grad():
-        rest = kind.call(x[:, 3:])
-    with torch.inference_mode():
-        last = kind.call(x[:, :1])
-    found, whole = torch.cat([first, rest, last], dim=1), torch.cat([x, x[:, :1]], dim=1)
-    assert_close(found, kind.alone(whole))
+        rest = attention.prefill(x[:, 3:], cache)
+        whole = attention(x, mask=masks.causal)
+    assert_close(torch.cat([first, rest], dim=1), whole)
 
 
 def test_a_forgotten_cache_is_a_new_one(kind):

@@ -253,7 +253,9 @@ def test_dropout_of_nn_multiheadattention_comes_along():
 
 @pytest.mark.parametrize("name", ["from_bert", "from_gpt2"])
 def test_the_wrong_module_is_refused_by_name(name):
-    words = rf"Linear is not converted by convert\.{name}; only .*Attention or .* ha(s|ve): pass"
+    words = (
+        rf"Linear is not converted by convert\.{name}; only .*Attention or .* ha(s|ve): pass"
+    )
     with pytest.raises(TypeError, match=words):
         getattr(convert, name)(nn.Linear(2, 2))
 

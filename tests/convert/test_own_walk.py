@@ -86,32 +86,19 @@ CHANGED = (
     "overlapped",
     "rotary, with norms",
 )
+ROTARY = ["pooled", "aligned", "halves", "neighbours", "shares"]
+LATENT = ["fused, of latents", "absorbed"]
 CONVERTED = {
     "MultiHeadAttention": ["fused", "latent", "pooled", "aligned", "collaborative", "shares"],
     "free d_head": ["fused", "latent", "pooled", "aligned", "collaborative", "shares"],
     "FusedMultiHeadAttention": ["five stages", "shares"],
     "GroupedQueryAttention": ["fused", "pooled", "aligned"],
     "MultiQueryAttention": ["fused", "pooled", "aligned", "shares"],
-    "MultiHeadAttention with RotarySplit": [
-        "pooled",
-        "aligned",
-        "halves",
-        "neighbours",
-        "shares",
-    ],
-    "GroupedQueryAttention with RotarySplit": [
-        "pooled",
-        "aligned",
-        "halves",
-        "neighbours",
-        "shares",
-    ],
+    "MultiHeadAttention with RotarySplit": ROTARY,
+    "GroupedQueryAttention with RotarySplit": ROTARY,
     "DynamicStretch": ROTARY,
     "LatentAttention": LATENT,
-    "LatentAttention with direct queries, biases, other widths": [
-        "fused, of latents",
-        "absorbed",
-    ],
+    "LatentAttention with direct queries, biases, other widths": LATENT,
     "OverlappedAttention": ["unshared"],
     "OverlappedAttention, whole heads": ["unshared"],
     "rotary, with norms": ["pooled", "halves", "neighbours"],
