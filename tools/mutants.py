@@ -611,15 +611,15 @@ MUTANTS = [
     Mutant(
         "a long trace keeps every tensor after a pass",
         "trace.py",
-        "        hooks.after(attention, lambda *_: listener.stop(), always=True)\n",
+        "        hooks.after(attention, watching(lambda *_: listener.stop()), always=True)\n",
         "",
         "trace",
     ),
     Mutant(
         "a trace goes on listening after a pass that failed",
         "trace.py",
-        "lambda *_: listener.stop(), always=True)",
-        "lambda *_: listener.stop())",
+        "lambda *_: listener.stop()), always=True)",
+        "lambda *_: listener.stop()))",
         "trace",
     ),
     Mutant(
@@ -1274,15 +1274,15 @@ MUTANTS = [
     Mutant(
         "a hook is no reason to refuse",
         "known.py",
-        "            if not _watches(hook):\n",
+        "            if not changes_nothing(hook):\n",
         "            if False:\n",
         "known",
     ),
     Mutant(
         "what only watches is refused",
-        "known.py",
-        '    return getattr(hook, "only_watches", False)\n',
-        "    return False\n",
+        "hooks.py",
+        'return getattr(hook, "only_watches", False) or',
+        "return",
         "known",
     ),
     Mutant(
@@ -2055,7 +2055,7 @@ MUTANTS = [
     Mutant(
         "places: sequences go on from the longest",
         "places.py",
-        "self._call = start[..., None] + torch.arange(n_tokens)",
+        'self._call = start[..., None] + torch.arange(n_tokens, device="cpu")',
         "self._call = self.n_slots + torch.arange(n_tokens).expand(*batch, -1)",
         "places",
     ),

@@ -58,7 +58,8 @@ class Tally:
             {"count": self.kinds[key], **vars(self.first[key])}
             for key, _ in self.kinds.most_common()
         ]
-        path.write_text(json.dumps({"counts": self.counts, "kinds": rows}, indent=1))
+        text = json.dumps({"counts": self.counts, "kinds": rows}, indent=1)
+        path.write_text(text, encoding="utf-8")
 
 
 def attack(

@@ -54,7 +54,9 @@ def modules() -> list[str]:
     return [
         f"transformers.models.{file.parent.name}.{file.stem}"
         for file in sorted(folder.glob("*/modeling_*.py"))
-        if re.search(r"^class \w*Attention\w*\(", file.read_text("utf-8"), re.MULTILINE)
+        if re.search(
+            r"^class \w*Attention\w*\(", file.read_text(encoding="utf-8"), re.MULTILINE
+        )
     ]
 
 

@@ -35,7 +35,7 @@ N_GROUPS = 24  # so that two workers share the walk
 
 
 def listed() -> set[str]:
-    return set(LISTED.read_text().splitlines())
+    return set(LISTED.read_text(encoding="utf-8").splitlines())
 
 
 def walked(module: str, found: list[str]) -> Iterator[str]:
