@@ -211,8 +211,8 @@ def test_so_is_a_mesh_of_several_axes(ranks):
 def test_so_is_what_is_shared_already(ranks):
     for rank in ranks:
         assert rank["refusals"]["twice"] == (
-            "W_O.weight is a DTensor, shared among ranks already; pass an attention that is "
-            "whole. kept"
+            "project.W_Q.weight is a DTensor, shared among ranks already; pass an attention "
+            "that is whole. kept"
         )
 
 
