@@ -14,11 +14,12 @@ from typing import Any
 
 import torch
 from einops import rearrange
-from torch import nn
+from torch import Tensor, nn
 
 from mhsa_lib import functional as F
 from mhsa_lib import known
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.plain import bare
 from mhsa_lib.shapes import (
     AbsorbedKeys,
     AbsorbedOutputs,
@@ -49,7 +50,7 @@ class AbsorbedSplit(LatentSplit):
     ) -> tuple[AbsorbedQueries, AbsorbedKeys, AbsorbedValues]:
         nope, rope = self.queries(q, latent, positions)
         W_UK = rearrange(
-            self.W_UK.weight, "(head d) latent -> head d latent", head=self.n_heads
+            _weight(self.W_UK), "(head d) latent -> head d latent", head=self.n_heads
         )
         q = torch.cat([nope @ W_UK, rope], dim=-1)
         k = torch.cat([latent, k_rope], dim=-1)[..., None, :, :]
@@ -81,7 +82,7 @@ class AbsorbedConcat(Stage):
 
     def forward(self, z: AbsorbedOutputs) -> HeadRows:
         W_UV = rearrange(
-            self.W_UV.weight, "(head d) latent -> head latent d", head=self.n_heads
+            _weight(self.W_UV), "(head d) latent -> head latent d", head=self.n_heads
         )
         return F.concat_heads(self.z(z @ W_UV))
 
@@ -124,3 +125,13 @@ class AbsorbedLatentAttention(MultiHeadAttention):
 
 
 _KNOWN: known.Kinds = known.LATENT | {"project": (), "W_O": ()}
+
+
+def _weight(W: nn.Linear) -> Tensor:
+    """Of a map that is absorbed, so never called: what is added to it would not act."""
+    if not bare(W, nn.Linear):
+        raise ValueError(
+            f"{type(W).__name__} has a hook or something wrapped around it, and what is absorbed "
+            f"is its weight alone; merge that first, or call the LatentAttention."
+        )
+    return W.weight

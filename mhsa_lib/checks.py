@@ -148,18 +148,19 @@ def shaped(name: str, given: Any, **sizes: int) -> None:
         )
 
 
-def tokens(
-    name: str, x: Any, d_model: int, axis: str = "d_model", like: Tensor | None = None
-) -> None:
-    """Rows of floating-point numbers, each ``d_model`` wide, of the kind of ``like``.
+def tokens(name: str, x: Any, d_model: int, axis: str = "d_model", W: Any = None) -> None:
+    """Rows of floating-point numbers, each ``d_model`` wide, of the kind of W's weight.
 
-    ``axis`` is the name of that width. Under autocast the dtype is free.
+    ``axis`` is the name of that width. Under autocast the dtype is free, and so it is where W
+    shows no weight, as something that is wrapped around a map.
 
     >>> tokens("x", torch.zeros(2, 5, 8), d_model=12)
     Traceback (most recent call last):
     ...
     ValueError: x is 8 wide, shape (2, 5, 8), but d_model=12; the last axis must be d_model.
     """
+    weight = getattr(W, "weight", None)
+    like = weight if isinstance(weight, Tensor) else None
     strided = isinstance(x, Tensor) and x.layout is torch.strided and not x.is_nested
     right = strided and x.ndim >= 2 and x.shape[-1] == d_model
     if right and like is not None and x.dtype is like.dtype and x.device == like.device:

@@ -216,7 +216,7 @@ class FusedMultiHeadAttention(Decodes):
         self, x: Tensor, mask: masks.Predicate, lengths: tuple[int, ...]
     ) -> Tokens:
         """The real tokens of all sequences as one long sequence: no product meets padding."""
-        checks.tokens("x", x, self.d_model, like=getattr(self.W_O, "weight", None))
+        checks.tokens("x", x, self.d_model, W=self.W_O)
         real = ragged.places(lengths, x.shape[-2], x.device)
         heads = self._heads(x.flatten(end_dim=-2)[real], None)
         z = ragged.attend(*heads, lengths, mask.reach.band, **self._options())
@@ -234,7 +234,7 @@ class FusedMultiHeadAttention(Decodes):
         return self.W_O(z.transpose(-2, -3).flatten(-2))
 
     def _heads(self, x: Tensor, context: Tensor | None) -> tuple[Queries, Keys, Values]:
-        checks.tokens("x", x, self.d_model, like=getattr(self.W_O, "weight", None))
+        checks.tokens("x", x, self.d_model, W=self.W_O)
         if (context is None or context is x) and not self._apart(x):
             q, k, v = self._projected(x)
         else:
@@ -246,8 +246,7 @@ class FusedMultiHeadAttention(Decodes):
         return rows.split(self.heads, dim=-2)
 
     def _projected_apart(self, x: Tensor, context: Tensor) -> tuple[Tensor, ...]:
-        like = getattr(self.W_O, "weight", None)
-        checks.tokens("context", context, self.d_context, "d_context", like=like)
+        checks.tokens("context", context, self.d_context, "d_context", W=self.W_O)
         checks.same_batch(x, context)
         if self.d_context != self.d_model:
             maps = self.W_Q(x), *self.W_KV(context).chunk(2, dim=-1)

@@ -12,10 +12,11 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from mhsa_lib import checks, kernels, known, masks
 from mhsa_lib.functional import concat_heads
+from mhsa_lib.plain import bare
 from mhsa_lib.preallocated import Decodes, PreallocatedCache
 from mhsa_lib.shapes import HeadOutputs, Tokens
 from mhsa_lib.variants.latent import LatentAttention
@@ -55,7 +56,9 @@ class FusedLatentAttention(Decodes):
         return cls(attention)
 
     def to_attention(self) -> LatentAttention:
-        """The five stages with the same weights."""
+        """The five stages with the same weights; ``ValueError`` if something was added here."""
+        parts: known.Kinds = {"": (FusedLatentAttention,), "attention": ()}
+        known.only(self, parts, "has no form in five stages", "use it as it is, fused")
         return deepcopy(self.attention)
 
     def cache(
@@ -99,7 +102,7 @@ class FusedLatentAttention(Decodes):
         q, latent, k_rope = self.attention.project(x, x, positions)
         (rows,) = cache.extend(torch.cat([latent, k_rope], dim=-1)[:, None].to(q.dtype))
         mask = cache.may_look(mask, self.n_heads)
-        if x.shape[-2] == 1:
+        if x.shape[-2] == 1 and self._is_bare():
             y = self._absorbed(q, rows, mask, positions)
         else:
             y = self._made(q, rows[:, 0].split(self.widths, dim=-1), mask, positions)
@@ -109,6 +112,11 @@ class FusedLatentAttention(Decodes):
     def _made(self, q: Tensor, latents: Any, mask: Any, positions: Any = None) -> Tensor:
         q, k, v = self.attention.split(q, *latents, positions)
         return self.attention.W_O(concat_heads(self._attend(q, k, v, mask)))
+
+    def _is_bare(self) -> bool:
+        """Whether W_UK and W_UV may be absorbed: hooks and wrappers act only where called."""
+        split = self.attention.split
+        return bare(split.W_UK, nn.Linear) and bare(split.W_UV, nn.Linear)
 
     def _absorbed(self, q: Tensor, rows: Tensor, mask: Any, positions: Tensor) -> Tensor:
         """One query per sequence: its heads lie where other attention has its queries."""

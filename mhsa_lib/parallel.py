@@ -40,7 +40,7 @@ from mhsa_lib import checks, parallel_report
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.fused import FusedMultiHeadAttention
 from mhsa_lib.ranks import together
-from mhsa_lib.shares import divisible, share, whole, with_fewer_heads
+from mhsa_lib.shares import divisible, narrowed, share, whole, with_fewer_heads
 from mhsa_lib.variants.grouped import GroupedQueryAttention
 
 
@@ -56,12 +56,12 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     share is a fused attention with fewer heads, with both sums at its door; of its ``b_O`` the
     one on rank 0 counts and learns.
 
-    A cache holds the heads of its rank. Every rank drops weights of its own heads: for
-    training with dropout, seed ranks differently. ``clip_grad_norm_`` sees all heads where
-    parameters are ``DTensor``; of a fused share it sees those of its rank, so add up the
-    squared norms of all ranks first, or every rank clips by another factor. Raises
-    ``ValueError``, before anything is changed, where ``divisible`` does, for a mesh of several
-    axes, and for an attention that is shared already.
+    A mask is that of all heads. A cache holds the heads of its rank. Every rank drops weights
+    of its own heads: for training with dropout, seed ranks differently. ``clip_grad_norm_``
+    sees all heads where parameters are ``DTensor``; of a fused share it sees those of its rank,
+    so add up the squared norms of all ranks first, or every rank clips by another factor.
+    Raises ``ValueError``, before anything is changed, where ``divisible`` does, for a mesh of
+    several axes, and for an attention that is shared already.
 
     >>> with together() as mesh:
     ...     mha = parallelize(MultiHeadAttention(12, 4), mesh)
@@ -80,6 +80,7 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     parallelize_module(attention, mesh, plan | {"W_O": summand})
     _enter(attention.project, lambda t: DTensor.from_local(t, mesh, [Replicate()]))
     attention.W_O.register_forward_hook(_summed)
+    _enter_own_masks(attention, mesh, attention.n_heads)
     return with_fewer_heads(attention, mesh.size())
 
 
@@ -100,6 +101,7 @@ def _parallelize_fused(attention: FusedMultiHeadAttention, mesh: DeviceMesh) -> 
         return _summed(module, args, DTensor.from_local(y, mesh, [Partial()]))
 
     part.of_ranks = mesh.size()
+    _enter_own_masks(part, mesh, attention.n_heads)
     _enter(part, enter)
     part.register_forward_hook(leave)
     return part
@@ -121,6 +123,20 @@ def _enter(module: nn.Module, enter: Callable[[Tensor], Tensor]) -> None:
                 if id(t) not in entered:
                     entered[id(t)] = enter(t)
                 given[name] = entered[id(t)]
+        return (), given
+
+    module.register_forward_pre_hook(hook, with_kwargs=True)
+
+
+def _enter_own_masks(module: nn.Module, mesh: DeviceMesh, n_heads: int) -> None:
+    """A mask that tells all heads apart says to the heads of a rank what it says to them."""
+    n_own = n_heads // mesh.size()
+    first = mesh.get_local_rank() * n_own
+
+    def hook(module: nn.Module, args: Any, kwargs: Any) -> Any:
+        given = signature(module.forward).bind(*args, **kwargs).arguments
+        own = slice(first, first + n_own)
+        given["mask"] = narrowed(given.get("mask"), own, n_heads, given["x"].device)
         return (), given
 
     module.register_forward_pre_hook(hook, with_kwargs=True)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import checks, known
+from mhsa_lib import checks, known, masks
 from mhsa_lib.fused import FusedMultiHeadAttention
 
 
@@ -56,6 +56,29 @@ def with_fewer_heads(attention: Any, ranks: int) -> Any:
         for name in {"n_heads", "n_kv_heads"} & vars(module).keys():
             setattr(module, name, getattr(module, name) // ranks)
     return attention
+
+
+def narrowed(mask: Any, heads: slice, n_heads: int, device: Any = None) -> Any:
+    """Of a mask that tells ``n_heads`` heads apart what it says to some; any other as it is.
+
+    >>> apart = torch.tensor([True, False]).view(2, 1, 1)
+    >>> narrowed(apart, slice(1, 2), n_heads=2)
+    tensor([[[False]]])
+    >>> narrowed(masks.causal, slice(1, 2), n_heads=2)
+    causal
+    """
+    if isinstance(mask, masks.Predicate):
+        position = torch.zeros(1, dtype=torch.long, device=device)
+        if not _by_head(mask.allows(position[:, None], position), n_heads):
+            return mask
+        return masks.custom(lambda query, key: mask.allows(query, key)[..., heads, :, :])
+    if isinstance(mask, Tensor) and _by_head(mask, n_heads):
+        return mask[..., heads, :, :]
+    return mask
+
+
+def _by_head(allowed: Tensor, n_heads: int) -> bool:
+    return n_heads > 1 and allowed.ndim > 2 and allowed.shape[-3] == n_heads
 
 
 def divisible(attention: Any, ranks: int) -> None:

@@ -130,14 +130,14 @@ class Project(Stage):
         d_context = d_model if d_context is None else d_context
         checks.positive(d_model=d_model, d_heads=d_heads, d_kv_heads=d_kv_heads)
         checks.positive(d_context=d_context)
-        self.d_context = d_context
+        self.d_model, self.d_context = d_model, d_context
         self.W_Q = nn.Linear(d_model, d_heads, bias=bias)
         self.W_K = nn.Linear(d_context, d_kv_heads, bias=bias)
         self.W_V = nn.Linear(d_context, d_kv_heads, bias=bias)
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[QueryRows, KeyRows, ValueRows]:
-        checks.tokens("x", x, self.W_Q.in_features, like=self.W_Q.weight)
-        checks.tokens("context", context, self.d_context, "d_context", like=self.W_K.weight)
+        checks.tokens("x", x, self.d_model, W=self.W_Q)
+        checks.tokens("context", context, self.d_context, "d_context", W=self.W_K)
         checks.same_batch(x, context)
         return self.W_Q(x), self.W_K(context), self.W_V(context)
 

@@ -67,6 +67,7 @@ class SharedProject(Stage):
     ) -> None:
         super().__init__()
         checks.positive(d_model=d_model, d_shared=d_shared, d_values=d_values)
+        self.d_model = d_model
         self.W_Q = nn.Linear(d_model, d_shared, bias=False)
         self.W_K = nn.Linear(d_model, d_shared, bias=False)
         self.W_V = nn.Linear(d_model, d_values, bias=bias)
@@ -74,8 +75,8 @@ class SharedProject(Stage):
     def forward(
         self, x: Tensor, context: Tensor
     ) -> tuple[SharedQueries, SharedKeys, ValueRows]:
-        checks.tokens("x", x, self.W_Q.in_features, like=self.W_Q.weight)
-        checks.tokens("context", context, self.W_K.in_features, like=self.W_K.weight)
+        checks.tokens("x", x, self.d_model, W=self.W_Q)
+        checks.tokens("context", context, self.d_model, W=self.W_K)
         checks.same_batch(x, context)
         return self.W_Q(x), self.W_K(context), self.W_V(context)
 

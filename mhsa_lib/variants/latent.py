@@ -85,7 +85,7 @@ class LatentProject(Stage):
     ) -> None:
         super().__init__()
         checks.no_wider_than_the_model(d_latent=d_latent, d_model=W_Q.in_features)
-        self.W_Q, self.rotary = W_Q, rotary
+        self.d_model, self.W_Q, self.rotary = W_Q.in_features, W_Q, rotary
         self.widths = [d_latent, rotary.d_rotary]
         self.W_DKV = nn.Linear(W_Q.in_features, sum(self.widths), bias=bias)
         self.norm = norm(d_latent)
@@ -93,8 +93,8 @@ class LatentProject(Stage):
     def forward(
         self, x: Tensor, context: Tensor, positions: Tensor | None = None
     ) -> tuple[LatentQueryRows, Latents, RotaryKeys]:
-        checks.tokens("x", x, self.W_Q.in_features, like=self.W_DKV.weight)
-        checks.tokens("context", context, self.W_DKV.in_features, like=self.W_DKV.weight)
+        checks.tokens("x", x, self.d_model, W=self.W_DKV)
+        checks.tokens("context", context, self.d_model, W=self.W_DKV)
         checks.same_batch(x, context)
         if positions is not None:
             self.rotary.goes_on(positions)
