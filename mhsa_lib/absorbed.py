@@ -131,7 +131,7 @@ def _weight(W: nn.Linear) -> Tensor:
     """Of a map that is absorbed, so never called: what is added to it would not act."""
     if not bare(W, nn.Linear):
         raise ValueError(
-            f"{type(W).__name__} has a hook or something wrapped around it, and what is absorbed "
-            f"is its weight alone; merge that first, or call the LatentAttention."
+            f"{type(W).__name__} has a hook or a wrapper around it, and what is absorbed "
+            f"is the weight alone; merge that first, or call the LatentAttention."
         )
     return W.weight

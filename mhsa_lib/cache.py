@@ -56,8 +56,8 @@ class Cache(dict[str, Tensor]):
 
         ``places.left_padded`` and ``places.right_padded`` make them from lengths. Without an
         announcement every sequence goes on where it ended. It holds for the next call that
-        succeeds. Raises ``ValueError`` in the call for positions that do not continue, and
-        drops them.
+        succeeds, until then, or until the next announcement, every call that it does not fit
+        raises ``ValueError``.
         """
         self.places.announce(positions)
 

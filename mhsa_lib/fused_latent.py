@@ -57,7 +57,8 @@ class FusedLatentAttention(Decodes):
 
     def to_attention(self) -> LatentAttention:
         """The five stages with the same weights; ``ValueError`` if something was added here."""
-        parts: known.Kinds = {"": (FusedLatentAttention,), "attention": ()}
+        inner = {f"attention.{path}".rstrip("."): each for path, each in known.LATENT.items()}
+        parts: known.Kinds = {"": (FusedLatentAttention,), **inner}
         known.only(self, parts, "has no form in five stages", "use it as it is, fused")
         return deepcopy(self.attention)
 
@@ -88,6 +89,7 @@ class FusedLatentAttention(Decodes):
 
         Errors and gradients are those of ``FusedMultiHeadAttention.forward``.
         """
+        self._is_watched_in_vain()
         if cache is None:
             q, *latents = self.attention.project(x, x if context is None else context)
             return self._made(q, latents, mask)
@@ -112,6 +114,17 @@ class FusedLatentAttention(Decodes):
     def _made(self, q: Tensor, latents: Any, mask: Any, positions: Any = None) -> Tensor:
         q, k, v = self.attention.split(q, *latents, positions)
         return self.attention.W_O(concat_heads(self._attend(q, k, v, mask)))
+
+    def _is_watched_in_vain(self) -> None:
+        """Refuse what was put around stages that are never called: it would do nothing."""
+        attend = self.attention.attend
+        never = self.attention, attend, attend.scores, attend.weights, self.attention.concat
+        for stage in never:
+            if stage._forward_hooks or stage._forward_pre_hooks:
+                raise ValueError(
+                    f"{type(stage).__name__} has a hook, an edit or a trace, but a fused "
+                    f"attention never calls it; use to_attention() for that."
+                )
 
     def _is_bare(self) -> bool:
         """Whether W_UK and W_UV may be absorbed: hooks and wrappers act only where called."""
@@ -138,6 +151,6 @@ class FusedLatentAttention(Decodes):
         if k.shape[-1] != d_value:  # padding by nothing is a copy too
             width = max(k.shape[-1], d_value)
             q, k, v = (F.pad(t, (0, width - t.shape[-1])) for t in (q, k, v))
-        dropout = attend.dropout.p if self.training else 0.0
+        dropout = attend.dropout.p if attend.dropout.training else 0.0
         z = kernels.attend(q, k, v, mask, scale=attend.scale, dropout=dropout)
         return z[..., :d_value]

@@ -133,6 +133,8 @@ def changes_nothing(hook: Any) -> bool:
     >>> changes_nothing(inside)
     True
     """
+    if getattr(hook, "__module__", None) == "transformers.utils.output_capturing":
+        return True  # installed where somebody asks a model for its weights
     block = getattr(hook, "hooks", None)
     return getattr(hook, "only_watches", False) or (block is not None and not block._is_open)
 

@@ -192,6 +192,7 @@ def stock(config: Any) -> None:
 def copied(module: Module, shared: dict[int, Any] | None = None) -> Module:
     """A copy without the hooks that watch the original; ``shared`` is the memo of deepcopy.
 
+    >>> from mhsa_lib.hooks import watching
     >>> mha = MultiHeadAttention(12, 3)
     >>> handle = mha.register_forward_hook(watching(lambda *_: None))
     >>> len(mha._forward_hooks), len(copied(mha)._forward_hooks)

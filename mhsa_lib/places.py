@@ -76,7 +76,8 @@ class Places:
 
         They are those announced, else they go on where each sequence ended. Raises
         ``ValueError`` for another batch or device than before, for no room, and for announced
-        positions that do not fit or do not continue; such an announcement is dropped.
+        positions that do not fit or do not continue. What was announced waits for the call that
+        succeeds, or for another announcement: without it, padding would count as tokens.
         """
         batch = tuple(batch)
         if self._device is not None and batch != tuple(self.lengths.shape):
@@ -98,9 +99,7 @@ class Places:
         if self._announced is None:
             self._call = start[..., None] + torch.arange(n_tokens, device="cpu")
         else:
-            announced, self._announced = self._announced, None
-            self._call = continuing(announced, start, n_tokens)
-            self._announced = announced
+            self._call = continuing(self._announced, start, n_tokens)
         self._coming = device
         return self._call.to(device)
 
@@ -195,7 +194,7 @@ def continuing(announced: Tensor, start: Tensor, n_tokens: int) -> Tensor:
     if not fits or any(size not in (1, room) for size, room in batch):
         raise ValueError(
             f"positions {tuple(announced.shape)} were announced, but x has {shape} tokens; "
-            f"announce one position for every token."
+            f"announce one position for every token, or None to go on without."
         )
     announced = announced.expand(shape)
     rows = announced.reshape(start.numel(), n_tokens).tolist()
@@ -204,7 +203,7 @@ def continuing(announced: Tensor, start: Tensor, n_tokens: int) -> Tensor:
         if real != list(range(begin, begin + len(real))):
             raise ValueError(
                 f"positions {row} do not continue a sequence of {begin} tokens; they go on "
-                f"with {begin}, {begin + 1}, …, and -1 marks padding."
+                f"with {begin}, {begin + 1}, …, and -1 marks padding; announce them anew."
             )
     return announced
 

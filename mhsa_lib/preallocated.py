@@ -79,7 +79,8 @@ class PreallocatedCache:
     def announce(self, positions: Any) -> None:
         """Positions (batch, token) of the next call's tokens; -1 is padding, takes no room.
 
-        It holds for the next call that succeeds; None takes it back.
+        It holds for the next call that succeeds, and is refused by one it does not fit; None
+        takes it back.
         """
         self.slots.announce(positions)
 

@@ -69,14 +69,12 @@ class Slots:
         """Begin a call of ``n_tokens``, at the positions announced, else each goes on.
 
         Raises ``ValueError`` for no room, and for an announcement that does not fit or does not
-        continue, which is dropped; any other waits for the call that succeeds.
+        continue. It waits for the call that succeeds, or for another announcement.
         """
         announced = self._announced
         later = [end + n_tokens for end in self.ends]
         if announced is not None:
-            self._announced = None
             announced = continuing(announced, torch.tensor(self.ends, device="cpu"), n_tokens)
-            self._announced = announced
             real = (announced >= 0).sum(dim=-1).tolist()
             later = [end + n for end, n in zip(self.ends, real, strict=True)]
         most = max(later)

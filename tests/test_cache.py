@@ -445,7 +445,7 @@ POSITIONS = {
 
 @pytest.mark.bothways
 @pytest.mark.parametrize("kind", POSITIONS)
-def test_positions_that_do_not_continue_are_refused_and_dropped(kind):
+def test_positions_that_do_not_continue_are_refused_and_can_be_taken_back(kind):
     positions, words = POSITIONS[kind]
     attention, x = rotary(), rand(2, 4, 12)
     with remember(attention) as cache:
@@ -455,6 +455,7 @@ def test_positions_that_do_not_continue_are_refused_and_dropped(kind):
         with pytest.raises(ValueError, match=words):
             attention(x[:, 3:], mask=masks.causal)
         same(before, state(cache))
+        cache.announce(None)
         last = attention(x[:, 3:], mask=masks.causal)
     assert_close(last, attention(x, mask=masks.causal)[:, 3:])
 

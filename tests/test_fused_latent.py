@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn, testing
 
-from mhsa_lib import MultiHeadAttention, masks, trace_ops, variant_costs
+from mhsa_lib import MultiHeadAttention, edit, masks, trace_ops, variant_costs
 from mhsa_lib.cache import remember
 from mhsa_lib.fused_latent import FusedLatentAttention
 from mhsa_lib.places import left_padded
@@ -227,3 +227,51 @@ def test_a_bad_call_leaves_the_cache_as_it_was():
             bad()
     last = fused.step(x[:, 3:], cache)
     assert_close(torch.cat([first, last], dim=1), attention(x, mask=masks.causal))
+
+
+# --- what is put around its parts ------------------------------------------------------------
+
+
+def _fused_with_cache():
+    fused = FusedLatentAttention.from_attention(filled(LatentAttention(12, 3, 4, 2)).double().eval())
+    return fused, fused.cache(batch=2, length=8)
+
+
+def test_a_hook_on_what_could_be_absorbed_acts_at_every_step():
+    fused, cache = _fused_with_cache()
+    split, x = fused.attention.split, rand(2, 4, 12)
+    for W in (split.W_UK, split.W_UV):
+        W.register_forward_hook(lambda module, args, out: 2 * out)
+    parts = [fused.prefill(x[:, :3], cache), fused.step(x[:, 3:], cache)]
+    assert_close(torch.cat(parts, dim=1), fused(x, mask=masks.causal))
+
+
+@pytest.mark.bothways
+@pytest.mark.parametrize("wire", ["scores", "weights", "z", "concat", "y"])
+def test_an_edit_of_a_stage_that_is_never_called_is_refused(wire):
+    fused, cache = _fused_with_cache()
+    x = rand(2, 1, 12)
+    with edit(fused, wire, torch.zeros_like):
+        for call in (lambda: fused(x), lambda: fused.step(x, cache)):
+            with pytest.raises(ValueError, match="never calls it; use to_attention"):
+                call()
+    fused(x)
+
+
+def test_dropout_is_in_the_mode_of_its_own():
+    attention = LatentAttention(12, 3, 4, 2, dropout=0.5).double().train()
+    fused, x = FusedLatentAttention(attention), rand(2, 5, 12)
+    fused.attention.attend.dropout.eval()
+    assert torch.equal(fused(x), fused(x))
+
+
+@pytest.mark.bothways
+def test_what_was_added_is_not_lost_on_the_way_back():
+    fused, _ = _fused_with_cache()
+    fused.attention.attend.scores.register_forward_hook(lambda module, args, out: 2 * out)
+    with pytest.raises(ValueError, match="attention.attend.scores has a hook, .* has no form in"):
+        fused.to_attention()
+    fused, _ = _fused_with_cache()
+    fused.register_forward_hook(lambda module, args, out: 2 * out)
+    with pytest.raises(ValueError, match="FusedLatentAttention has a hook"):
+        fused.to_attention()

@@ -201,11 +201,13 @@ def test_a_mistake_says_what_and_how_to_repair_it():
         may_look(ring, 1, torch.ones(1, 2))
 
 
-def test_a_wrong_announcement_is_dropped():
+def test_a_wrong_announcement_is_refused_until_it_is_taken_back():
     slots = call(Slots(2, 5), 2)
     slots.announce([[3], [2]])
-    with pytest.raises(ValueError, match=r"positions \[3\] do not continue"):
-        slots.begin(1)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"positions \[3\] do not continue"):
+            slots.begin(1)
+    slots.announce(None)
     slots.begin(1)
     slots.take()
     assert slots.ends == [3, 3]

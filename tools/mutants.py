@@ -2041,8 +2041,8 @@ MUTANTS = [
     Mutant(
         "slots: positions of a call that failed are dropped",
         "slots.py",
-        "            self._announced = announced\n",
-        "",
+        "            announced = continuing(",
+        "            self._announced = None\n            announced = continuing(",
         "cache_contract",
     ),
     Mutant(
@@ -2081,11 +2081,12 @@ MUTANTS = [
         "cache",
     ),
     Mutant(
-        "places: a wrong announcement stays",
+        "places: an announcement is dropped by the first call",
         "places.py",
-        "            announced, self._announced = self._announced, None",
-        "            announced = self._announced",
-        "cache",
+        "            self._call = continuing(self._announced, start, n_tokens)\n",
+        "            announced, self._announced = self._announced, None\n"
+        "            self._call = continuing(announced, start, n_tokens)\n",
+        "cache_contract",
     ),
     Mutant(
         "slots: always written to the front",

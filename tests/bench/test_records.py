@@ -57,7 +57,7 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     save(report(), file)
     before = file.read_text(encoding="utf-8")
 
-    def full(path, text):
+    def full(path, text, encoding):
         with path.open("w", encoding="utf-8") as half:
             half.write(text[:40])
         raise OSError("no space left on device")
