@@ -104,6 +104,7 @@ CONVERTED = {
         "neighbours",
         "shares",
     ],
+    "DynamicStretch": ["pooled", "aligned", "halves", "neighbours", "shares"],
     "LatentAttention": ["fused, of latents", "absorbed"],
     "LatentAttention with direct queries, biases, other widths": [
         "fused, of latents",
