@@ -201,6 +201,7 @@ def _fails(draw, module, cache, x, dtype, length, call, positions, events):
     else:
         raise Finding(f"a call of wrong {kind} was accepted")
     if positions is False:
+        cache.announce(None)  # what was refused waits until it is taken back
         return
     if draw.chance(0.4):
         cache.announce(positions)
