@@ -12,7 +12,7 @@ export HF_HUB_OFFLINE := 1
 export OMP_NUM_THREADS := 1
 
 .NOTPARALLEL:
-.PHONY: help book vendored test quick lint types unit figures mutants notebooks audit compare pages serve bench repository clean
+.PHONY: help book vendored test quick lint types unit figures mutants notebooks audit compare pages serve slow bench repository clean
 
 help:
 	@echo "make book        build the book into _build/html (makes its own environment first)"
@@ -21,6 +21,7 @@ help:
 	@echo "make notebooks   run again the notebooks whose code, or whose library, has changed"
 	@echo "make figures     the live figures: against PyTorch, in Chromium, and with a Jupyter server"
 	@echo "make mutants     plant mistakes in the library and see the tests find each of them"
+	@echo "make slow        ten minutes of random cases against the definition"
 	@echo "make serve       read the built book at http://localhost:8000"
 	@echo "make bench       time ours beside everybody else's, half an hour on a quiet machine"
 	@echo "make repository URL=https://…   change the repository's address everywhere"
@@ -90,6 +91,10 @@ pages: $(READY)
 # --- by hand ---------------------------------------------------------------------------------
 notebooks: $(READY)
 	@$(PY) -m tools.notebooks
+
+slow: export MHSA_SLOW ?= 600
+slow: $(READY)
+	$(STEP) "Random cases against the definition, $(MHSA_SLOW) s" $(PY) -m pytest -q -m slow tests/attack
 
 .peers/ready: requirements-peers.txt $(READY)
 	$(STEP) "Other people's attention: .peers" $(PY) -m pip install -qq --no-deps --upgrade --target .peers -r $<
