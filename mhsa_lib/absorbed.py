@@ -110,6 +110,8 @@ class AbsorbedLatentAttention(MultiHeadAttention):
 
     def __init__(self, attention: Any) -> None:
         known.only(attention, _KNOWN, "has no absorbed form", "keep the five stages for it")
+        for W in (attention.split.W_UK, attention.split.W_UV):
+            _weight(W)
         own = known.copied(attention, {id(shared): shared for shared in attention.parameters()})
         super().__init__(
             own.d_model,
@@ -129,9 +131,9 @@ _KNOWN: known.Kinds = known.LATENT | {"project": (), "W_O": ()}
 
 def _weight(W: nn.Linear) -> Tensor:
     """Of a map that is absorbed, so never called: what is added to it would not act."""
-    if not bare(W, nn.Linear):
+    if not bare(W, nn.Linear) or W.bias is not None:
         raise ValueError(
-            f"{type(W).__name__} has a hook or a wrapper around it, and what is absorbed "
-            f"is the weight alone; merge that first, or call the LatentAttention."
+            f"{type(W).__name__} has a hook, a bias or a wrapper around it, and what is "
+            f"absorbed is the weight alone; merge that first, or call the LatentAttention."
         )
     return W.weight

@@ -127,9 +127,9 @@ class FusedLatentAttention(Decodes):
                 )
 
     def _is_bare(self) -> bool:
-        """Whether W_UK and W_UV may be absorbed: hooks and wrappers act only where called."""
-        split = self.attention.split
-        return bare(split.W_UK, nn.Linear) and bare(split.W_UV, nn.Linear)
+        """Whether W_UK and W_UV are their weights: what is added acts only where they run."""
+        maps = self.attention.split.W_UK, self.attention.split.W_UV
+        return all(bare(W, nn.Linear) and W.bias is None for W in maps)
 
     def _absorbed(self, q: Tensor, rows: Tensor, mask: Any, positions: Tensor) -> Tensor:
         """One query per sequence: its heads lie where other attention has its queries."""

@@ -233,7 +233,9 @@ def test_a_bad_call_leaves_the_cache_as_it_was():
 
 
 def _fused_with_cache():
-    fused = FusedLatentAttention.from_attention(filled(LatentAttention(12, 3, 4, 2)).double().eval())
+    fused = FusedLatentAttention.from_attention(
+        filled(LatentAttention(12, 3, 4, 2)).double().eval()
+    )
     return fused, fused.cache(batch=2, length=8)
 
 
@@ -244,6 +246,17 @@ def test_a_hook_on_what_could_be_absorbed_acts_at_every_step():
         W.register_forward_hook(lambda module, args, out: 2 * out)
     parts = [fused.prefill(x[:, :3], cache), fused.step(x[:, 3:], cache)]
     assert_close(torch.cat(parts, dim=1), fused(x, mask=masks.causal))
+
+
+def test_so_does_a_bias_that_was_added():
+    attention = LatentAttention(12, 3, 4, 2).double().eval()
+    for name in ("W_UK", "W_UV"):
+        W = getattr(attention.split, name)
+        setattr(attention.split, name, nn.Linear(W.in_features, W.out_features).double())
+    fused, x = FusedLatentAttention.from_attention(filled(attention)), rand(2, 4, 12)
+    cache = fused.cache(batch=2, length=8)
+    parts = [fused.prefill(x[:, :3], cache), fused.step(x[:, 3:], cache)]
+    assert_close(torch.cat(parts, dim=1), attention(x, mask=masks.causal))
 
 
 @pytest.mark.bothways
@@ -269,7 +282,9 @@ def test_dropout_is_in_the_mode_of_its_own():
 def test_what_was_added_is_not_lost_on_the_way_back():
     fused, _ = _fused_with_cache()
     fused.attention.attend.scores.register_forward_hook(lambda module, args, out: 2 * out)
-    with pytest.raises(ValueError, match="attention.attend.scores has a hook, .* has no form in"):
+    with pytest.raises(
+        ValueError, match="attention.attend.scores has a hook, .* has no form in"
+    ):
         fused.to_attention()
     fused, _ = _fused_with_cache()
     fused.register_forward_hook(lambda module, args, out: 2 * out)

@@ -62,7 +62,8 @@ def bounds(
     made = 1 + sqrt(d_model)  # one projection, and its rounding to dtype
     on_scores = eps * (2 * made + sqrt(d_head)) * abs(scale) * (q @ k.mT)
     on_scores = on_scores.masked_fill(~allowed.expand(on_scores.shape), 0.0)
-    worst = on_scores.amax(dim=-1, keepdim=True) if n_key else on_scores
+    none = on_scores.new_zeros(*on_scores.shape[:-1], 1)
+    worst = on_scores.amax(dim=-1, keepdim=True) if n_key else none
     w = seen["weights"]
     on_w = (w * torch.expm1((2 * worst).clamp(max=700)) + eps * sqrt(1 + n_key) * w).clamp(
         max=1

@@ -377,3 +377,17 @@ def test_only_latent_attention_with_its_own_stages_is_absorbed():
     other = LatentAttention(12, 3, 4, 2, split=Split(3))
     with pytest.raises(ValueError, match="split=Split has no absorbed form; only LatentSplit"):
         AbsorbedLatentAttention(other)
+
+
+@pytest.mark.bothways
+def test_what_would_not_act_when_absorbed_is_refused():
+    biased = LatentAttention(12, 3, 4, 2)
+    biased.split.W_UV = nn.Linear(4, 12)
+    with pytest.raises(
+        ValueError, match="Linear has a hook, a bias or a wrapper around it, and"
+    ):
+        AbsorbedLatentAttention(biased)
+    absorbed = AbsorbedLatentAttention(LatentAttention(12, 3, 4, 2).double())
+    absorbed.split.W_UK.register_forward_hook(lambda module, args, out: 2 * out)
+    with pytest.raises(ValueError, match="what is absorbed is the weight alone; merge that"):
+        absorbed(rand(5, 12))
