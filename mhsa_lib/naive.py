@@ -77,7 +77,8 @@ def loops(attention: Any, x: Tensor, context: Tensor | None = None, mask: Any = 
     >>> torch.allclose(loops(mha, x), mha(x))
     True
     """
-    _is_the_definition(attention)
+    is_the_definition(attention)
+    _drops_nothing(attention)
     context = x if context is None else context
     if x.ndim not in (2, 3):
         raise ValueError(f"x has shape {tuple(x.shape)}; loops takes one batch axis or none.")
@@ -140,7 +141,8 @@ class ListOfHeads(nn.Module):
 
     def __init__(self, attention: Any) -> None:
         super().__init__()
-        _is_the_definition(attention)
+        is_the_definition(attention)
+        _drops_nothing(attention)
         self.heads = nn.ModuleList(Head(attention, head) for head in range(attention.n_heads))
         self.W_O = _copy(attention.W_O, attention.W_O.weight, attention.W_O.bias)
 
@@ -165,17 +167,33 @@ DEFINED: known.Kinds = {
 """What stands at each path of an attention that the definition describes."""
 
 
-def _is_the_definition(attention: Any) -> None:
+def is_the_definition(attention: Any) -> None:
+    """Refuse what the definition does not describe: other stages, another scale.
+
+    >>> mha = MultiHeadAttention(12, 3)
+    >>> mha.attend.scale = 1.0
+    >>> is_the_definition(mha)
+    Traceback (most recent call last):
+    ...
+    ValueError: scale=1 is not in the definition that the loops compute: 1/√d_head is 0.5 for ...
+    """
     why = "is not in the definition that the loops compute"
     known.plain(attention, why, "use the standard part", DEFINED)
-    scale, dropout = attention.attend.scale, attention.attend.dropout
+    scale = attention.attend.scale
     if scale != attention.d_head**-0.5:
         raise ValueError(
             f"scale={scale:.4g} {why}: 1/√d_head is {attention.d_head**-0.5:.4g} for "
             f"d_head={attention.d_head}; set attend.scale to that."
         )
+
+
+def _drops_nothing(attention: Any) -> None:
+    dropout = attention.attend.dropout
     if dropout.p and dropout.training:
-        raise ValueError(f"dropout={dropout.p} {why}; call eval() on the attention.")
+        raise ValueError(
+            f"dropout={dropout.p} is not in the definition that the loops compute; call eval() "
+            f"on the attention."
+        )
 
 
 def _columns(W: nn.Linear, head: int, d_head: int) -> nn.Linear:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from mhsa_lib import naive
 from mhsa_lib.attention import MultiHeadAttention
 
 
@@ -81,6 +82,13 @@ def gpt2_module(attention: MultiHeadAttention) -> Any:
 
 
 def _square(attention: MultiHeadAttention) -> None:
+    """Ours is the definition, and of sizes that the others have; ``ValueError`` otherwise."""
+    naive.is_the_definition(attention)
+    biased = {W.bias is not None for W in _parts(attention)}
+    if attention.d_context != attention.d_model:
+        raise NotApplicableError("a context is as wide as x")
+    if len(biased) > 1:
+        raise NotApplicableError("all maps have a bias, or none")
     if attention.n_heads * attention.d_head != attention.d_model:
         raise NotApplicableError("d_head is fixed")
 

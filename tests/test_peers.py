@@ -58,3 +58,18 @@ def test_they_come_in_our_dtype_and_without_dropout(name):
 def test_a_free_width_of_a_head_does_not_fit_them(name):
     with pytest.raises(peers.NotApplicableError, match="d_head is fixed"):
         getattr(peers, name)(mha(12, 3, d_head=5))
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_what_they_cannot_compute_is_refused(name):
+    build = getattr(peers, name)
+    scaled = mha()
+    scaled.attend.scale = 1.0
+    with pytest.raises(ValueError, match="scale=1 is not in the definition"):
+        build(scaled)
+    half = mha(bias=True)
+    half.project.W_K.bias = None
+    with pytest.raises(peers.NotApplicableError, match="all maps have a bias, or none"):
+        build(half)
+    with pytest.raises(peers.NotApplicableError, match="a context is as wide as x"):
+        build(mha(d_context=8))
