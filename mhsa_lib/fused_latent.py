@@ -118,8 +118,8 @@ class FusedLatentAttention(Decodes):
     def _is_watched_in_vain(self) -> None:
         """Refuse what was put around stages that are never called: it would do nothing."""
         attend = self.attention.attend
-        never = self.attention, attend, attend.scores, attend.weights, self.attention.concat
-        for stage in never:
+        parts = attend.scores, attend.weights, attend.dropout
+        for stage in (self.attention, attend, *parts, self.attention.concat):
             if stage._forward_hooks or stage._forward_pre_hooks:
                 raise ValueError(
                     f"{type(stage).__name__} has a hook, an edit or a trace, but a fused "
