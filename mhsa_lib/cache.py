@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import checks, shapes
+from mhsa_lib import checks, masks, shapes
 from mhsa_lib.hooks import Hooks, acting
-from mhsa_lib.places import Places, chosen
+from mhsa_lib.places import Places, chosen, within
 from mhsa_lib.stages import stages_of
 from mhsa_lib.trace import the_attention
 
@@ -35,6 +35,7 @@ class Cache(dict[str, Tensor]):
         if window is not None:
             checks.positive(window=window)
         self.places, self.window = Places(length), window
+        self.rule = None if window is None else masks.sliding_window(window)
 
     @property
     def n_tokens(self) -> int:
@@ -102,7 +103,8 @@ def remember(
     ----------
     model : an attention of this library, or a module that holds one
     length : the most slots the cache may take
-    window : forget what a ``masks.sliding_window(window)`` can no longer reach
+    window : forget what a ``masks.sliding_window(window)`` can no longer reach; every mask is
+        narrowed to it, and a tensor refused (``TypeError``)
 
     Raises
     ------
@@ -221,7 +223,7 @@ class _Call:
         self._is_running()
         bound = signature(module.forward).bind(*args, **kwargs)
         self._hold_the_past([*bound.arguments.values()][1:3])
-        given = bound.arguments.get("mask")
+        given = within(bound.arguments.get("mask"), self.cache.rule)
         bound.arguments["mask"] = self.cache.places.may_look(given, self.attention.n_heads)
         return bound.args, bound.kwargs
 

@@ -166,7 +166,10 @@ def tokens(name: str, x: Any, d_model: int, axis: str = "d_model", W: Any = None
     if right and like is not None and x.dtype is like.dtype and x.device == like.device:
         return
     if not isinstance(x, Tensor):
-        raise TypeError(f"{name} is a {type(x).__name__}; pass a tensor (…, seq, {d_model}).")
+        hint = " (a mask goes by name: mask=…)" if name == "context" else ""
+        raise TypeError(
+            f"{name} is a {type(x).__name__}; pass a tensor (…, seq, {d_model}){hint}."
+        )
     dense(name, x)
     if not x.is_floating_point():
         raise TypeError(
@@ -196,12 +199,12 @@ def reads(project: Any, d_context: int | None) -> None:
     >>> reads(torch.nn.Identity(), d_context=8)
     Traceback (most recent call last):
     ...
-    ValueError: d_context=8, but project=Identity reads contexts of another width; make ...
+    ValueError: d_context=8, but project=Identity reads contexts of another width; leave ...
     """
     if d_context is not None and getattr(project, "d_context", None) != d_context:
         raise ValueError(
             f"d_context={d_context}, but project={type(project).__name__} reads contexts of "
-            f"another width; make the project for it, as Project(…, d_context={d_context})."
+            f"another width; leave d_context out, or pass a project that is made for it."
         )
 
 

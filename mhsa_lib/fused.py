@@ -30,8 +30,8 @@ class FusedMultiHeadAttention(Decodes):
     """Multi-head attention with packed projections and a fused kernel.
 
     On a CPU in float32 a stopwatch decides, once in a process, who multiplies: PyTorch or
-    oneDNN, which round differently. For the same bits in every run fix it, by the environment,
-    ``MHSA_LINEAR=torch`` or ``onednn``, or with ``onednn.linear_by("torch")`` around the calls.
+    oneDNN, which round differently. For the same bits in every run on one machine fix it: by
+    the environment, ``MHSA_LINEAR=torch`` or ``onednn``, or with ``onednn.linear_by("torch")``.
 
     Parameters
     ----------

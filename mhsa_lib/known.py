@@ -84,8 +84,8 @@ LATENT: Kinds = {
 """The stages of latent attention, whatever makes queries and latents."""
 
 ITSELF = (
-    "pass the attention module itself, not the block or the model around it, with its own "
-    "plain parts (adapters: merge_and_unload())"
+    "pass the whole attention module, not one in it nor the block or the model around it, with "
+    "its own plain parts (adapters: model = peft_model.merge_and_unload(), then take it there)"
 )
 """The repair where a conversion of a foreign module refuses."""
 

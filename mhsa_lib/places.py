@@ -144,6 +144,27 @@ class Places:
         return torch.cat([self.table.expand(*positions.shape[:-1], -1), positions], dim=-1)
 
 
+def within(mask: Any, rule: masks.Predicate | None) -> Any:
+    """The mask of a call to a cache that keeps what ``rule``, a window, reaches; None for all.
+
+    Nobody looks further than the window, or the numbers would depend on how a text is cut.
+
+    >>> within(masks.causal, masks.sliding_window(2))
+    sliding_window(2)
+    """
+    if rule is None or mask is rule:
+        return mask
+    if mask is None:
+        return rule
+    if isinstance(mask, masks.Predicate):
+        return rule if mask in (masks.causal, rule) else mask & rule
+    checks.boolean(mask)
+    raise TypeError(
+        "mask is a tensor, but under a window no slot has a position of its own; "
+        "pass a predicate of mhsa_lib.masks."
+    )
+
+
 def whole(name: str, numbers: Any) -> Tensor:
     """Whole numbers, at least one axis of them, on the CPU, where asking them costs nothing.
 
@@ -152,8 +173,10 @@ def whole(name: str, numbers: Any) -> Tensor:
     ...
     TypeError: lengths are whole numbers, one for each, not tensor([1.5000]).
     """
-    given = numbers if isinstance(numbers, Tensor) else torch.as_tensor(numbers, device="cpu")
-    given = given.cpu()
+    try:
+        given = torch.as_tensor(numbers, device="cpu")
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"{name} are whole numbers, one for each, not {numbers!r}.") from error
     if given.is_floating_point() or given.dtype is torch.bool or not given.ndim:
         raise TypeError(f"{name} are whole numbers, one for each, not {given!r}.")
     return given.long()

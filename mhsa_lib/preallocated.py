@@ -223,6 +223,8 @@ class Decodes(nn.Module):
 
     def step(self, x: Tensor, cache: Any) -> Tensor:
         """The next token of every sequence, x (batch, 1, d_model)."""
+        if not isinstance(x, Tensor):
+            raise TypeError(f"x is a {type(x).__name__}; step(x, cache) takes a tensor first.")
         if x.ndim < 2 or x.shape[-2] != 1:
             raise ValueError(
                 f"x {tuple(x.shape)} is not one token for each sequence, (batch, 1, d_model); "

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import checks, masks
-from mhsa_lib.places import WAITING, continuing, whole
+from mhsa_lib.places import WAITING, continuing, whole, within
 
 
 class Slots:
@@ -154,7 +154,7 @@ class Slots:
         it is asked about positions and is a tensor; padding is never looked at and looks at
         nothing. Raises ``TypeError`` for a tensor under a window, where a slot has no place.
         """
-        mask = self._within(mask)
+        mask = within(mask, self._rule if self.window else None)
         if self.even and (mask is self.rule or max(self._later) <= self.n_slots):
             return None if mask is self.rule and self.n_tokens == 1 else mask
         if self._right_padded and isinstance(mask, masks.Predicate):
@@ -170,19 +170,6 @@ class Slots:
         shape = self.batch, n_heads, *allowed.shape[-2:]
         mask = masks.resolve(mask, shape, device)
         return allowed if mask is None else allowed & mask
-
-    def _within(self, mask: Any) -> Any:
-        if self.window is None or mask is self.rule:
-            return mask
-        if mask is None or mask is masks.causal:
-            return self.rule
-        if isinstance(mask, masks.Predicate):
-            return mask & self.rule
-        checks.boolean(mask)
-        raise TypeError(
-            "mask is a tensor, but in a ring no slot has a position of its own; "
-            "pass a predicate of mhsa_lib.masks."
-        )
 
     @property
     def _right_padded(self) -> bool:

@@ -41,6 +41,9 @@ class Growing:
     def call(self, x, mask=None, context=None):
         return self.attention(x, context, self.rule if mask is None else mask)
 
+    def plainly(self, x, mask=None):
+        return self.attention(x, mask=mask)
+
     def alone(self, x):
         self.close()
         return self.attention(x, mask=self.rule)
@@ -65,6 +68,9 @@ class Taken(Growing):
     def call(self, x, mask=None, context=None):
         mask = self.rule if mask is None else mask
         return self.attention(x, context, mask, cache=self.cache)
+
+    def plainly(self, x, mask=None):
+        return self.attention(x, mask=mask, cache=self.cache)
 
 
 def fused():
@@ -162,6 +168,26 @@ def test_memory_that_was_taken_for_inference_is_written_to_outside_of_it():
         rest = attention.prefill(x[:, 3:], cache)
         whole = attention(x, mask=masks.causal)
     assert_close(torch.cat([first, rest], dim=1), whole)
+
+
+MASKS = [None, masks.causal, masks.sliding_window(5), masks.prefix(2)]
+
+
+@pytest.mark.parametrize("mask", MASKS, ids=str)
+@pytest.mark.parametrize("parts", [(6,), (1,) * 6, (4, 1, 1)], ids=str)
+def test_under_a_window_nobody_looks_past_it_however_the_text_is_cut(kind, mask, parts):
+    x = rand(2, 6, 12)
+    kind.open(2, window=2)
+    given = {} if mask is None else {"mask": mask}
+    found = torch.cat([kind.plainly(part, **given) for part in x.split(parts, dim=1)], dim=1)
+    assert_close(found, kind.alone(x))
+
+
+@pytest.mark.bothways
+def test_under_a_window_a_tensor_is_refused(kind):
+    kind.open(2, window=2)
+    with pytest.raises(TypeError, match="under a window no slot has a position of its own"):
+        kind.call(rand(2, 3, 12), mask=torch.ones(3, 3).bool())
 
 
 def test_a_forgotten_cache_is_a_new_one(kind):
@@ -414,6 +440,7 @@ BAD_ORDERS = {
     "more axes": ([[0, 1]], ValueError, r"order \(1, 2\) cannot reorder leading axes \(2,\)"),
     "no axis": (1, TypeError, "order are whole numbers, one for each"),
     "halves": ([0.0, 1.0], TypeError, "order are whole numbers, one for each"),
+    "nothing": (None, TypeError, "order are whole numbers, one for each, not None"),
     "a choice": ([True, False], TypeError, "order are whole numbers, one for each"),
 }
 

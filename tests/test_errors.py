@@ -9,6 +9,7 @@ from torch.testing import assert_close
 
 from mhsa_lib import (
     Attend,
+    ComposedAttention,
     FusedMultiHeadAttention,
     LatentAttention,
     MultiHeadAttention,
@@ -131,10 +132,22 @@ def test_a_context_of_another_width_has_to_be_given():
 
 
 def test_a_project_that_is_passed_in_reads_the_contexts_it_was_made_for():
-    words = r"d_context=8, but project=Project reads contexts of another width; make the"
+    words = r"d_context=8, but project=Project reads contexts of another width; leave d"
     with pytest.raises(ValueError, match=words):
         MultiHeadAttention(12, 3, d_context=8, project=Project(12, 12, 12))
     assert MultiHeadAttention(12, 3, project=Project(12, 12, 12, d_context=8)).d_context == 8
+
+
+def test_heads_that_are_composed_read_one_width():
+    words = "d_context=8, but both tokens of a pair compose its heads, so they are alike"
+    with pytest.raises(ValueError, match=words):
+        ComposedAttention(12, 3, d_context=8)
+
+
+@both
+def test_a_mask_in_the_place_of_the_context_is_told_its_name(attention):
+    with pytest.raises(TypeError, match=r"context is a Predicate; .* goes by name: mask=…"):
+        attention(rand(2, 5, 12), masks.causal)
 
 
 def test_a_variant_whose_project_reads_one_width_refuses_another():

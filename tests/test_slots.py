@@ -194,7 +194,7 @@ def test_a_mistake_says_what_and_how_to_repair_it():
         slots.announce([[0.5]])
     ring = call(Slots(2, None, window=2), 3)
     with pytest.raises(
-        TypeError, match="mask is a tensor, but in a ring no slot has a position"
+        TypeError, match="mask is a tensor, but under a window no slot has a pos"
     ):
         may_look(ring, 1, torch.ones(1, 2).bool())
     with pytest.raises(TypeError, match="bool"):

@@ -2046,6 +2046,13 @@ MUTANTS = [
         "cache_contract",
     ),
     Mutant(
+        "places: who attends causally looks past the window",
+        "places.py",
+        "return rule if mask in (masks.causal, rule) else mask & rule",
+        "return mask",
+        "cache_contract",
+    ),
+    Mutant(
         "places: an order may count from the end",
         "places.py",
         "if not len(order) or order.min() < 0 or",

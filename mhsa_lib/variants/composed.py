@@ -110,6 +110,11 @@ class ComposedAttention(MultiHeadAttention):
         d_head = checks.head_width(d_model, n_heads, d_head)
         pre = five_branches(d_model, n_heads, rank, "pre") if pre is None else pre
         post = five_branches(d_model, n_heads, rank, "post") if post is None else post
+        if stages.get("d_context") not in (None, d_model):
+            raise ValueError(
+                f"d_context={stages['d_context']}, but both tokens of a pair compose its "
+                f"heads, so they are alike; leave it out, it is d_model={d_model}."
+            )
         for compose in (pre, post):
             compose.check(d_model=d_model, n_heads=n_heads)
         own = {"attend": ComposedAttend(d_head**-0.5, pre, post, dropout)}
