@@ -27,7 +27,7 @@ from tools.mutants import MUTANTS, Mutant, test_file  # noqa: E402  the line abo
 
 WORKERS = 2
 LIMIT = 300  # seconds for one mistake
-LIMIT_CLEAN = 600  # seconds for a worker's share of all tests without any
+LIMIT_CLEAN = 1800  # seconds for a worker's share of all tests without any
 NOTICED = 1  # pytest exits with 1 when a test failed
 BROKEN = 99  # the child did not run the tests of the copy
 FORK = get_context("fork")
