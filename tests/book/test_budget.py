@@ -4,7 +4,7 @@ import re
 
 from tools.pages import SITE
 
-OWN_SCRIPTS = 60_000  # bytes of our JavaScript on a page
+OWN_SCRIPTS = 64_000  # bytes of our JavaScript on a page; 60,000 until dials kept sizes valid
 FIGURE_DATA = 200_000  # bytes of data in one figure
 WHOLE_PAGE = 600_000  # bytes of HTML
 
