@@ -145,6 +145,7 @@ def test_heads_that_are_composed_read_one_width():
 
 
 @both
+@pytest.mark.nohook  # the hook speaks first: a mask is no torch.Tensor
 def test_a_mask_in_the_place_of_the_context_is_told_its_name(attention):
     with pytest.raises(TypeError, match=r"context is a Predicate; .* goes by name: mask=…"):
         attention(rand(2, 5, 12), masks.causal)
