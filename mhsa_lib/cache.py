@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from mhsa_lib import checks, masks, shapes
 from mhsa_lib.hooks import Hooks, acting
 from mhsa_lib.places import Places, chosen, within
+from mhsa_lib.plain import transformed
 from mhsa_lib.stages import stages_of
 from mhsa_lib.trace import the_attention
 
@@ -92,7 +93,8 @@ def remember(
 
     Every call continues the sequences of the calls before it. Give each the mask that one pass
     would get: a predicate is asked about positions, a boolean tensor is about the tokens kept.
-    A call that fails leaves the cache as it was. Gradients flow back into earlier calls.
+    A call that fails leaves the cache as it was; it has succeeded before a hook of somebody
+    else on the attention runs. Gradients flow back into earlier calls.
 
     A ``trace``, inside or outside, sees the wires with all tokens, as the attention uses them.
     An ``edit`` inside changes what is remembered; one outside acts on all tokens, every time.
@@ -108,6 +110,8 @@ def remember(
 
     Raises
     ------
+    RuntimeError : in the call, for one that a checkpoint repeats, or that ``torch.func``
+        transforms without the block
     ValueError : in the call, for a context (only self-attention grows), another batch, device
         or dtype than before, no room, positions that do not continue, or keys that reach
         ``attend`` past the cached wires; at once, for a model that remembers already
@@ -174,7 +178,7 @@ class _Call:
     """One forward pass: what it adds stays aside until the pass has succeeded."""
 
     def __init__(self, attention: Any, cache: Cache) -> None:
-        self.attention, self.cache = attention, cache
+        self.attention, self.cache, self.transformed = attention, cache, transformed()
         self.positions = torch.empty(0)
         self.longer: dict[str, Tensor] = {}
         self.runs = False
@@ -182,6 +186,7 @@ class _Call:
         self.axes = {w: _key_axis(s.shapes()[w]) for s in stages for w in s.cached}
 
     def begin(self, module: nn.Module, args: Any, kwargs: Any) -> None:
+        self._is_a_call()
         given = signature(module.forward).bind(*args, **kwargs).arguments
         x, context = given["x"], given.get("context")
         checks.no_context(x, context)
@@ -226,6 +231,19 @@ class _Call:
         given = within(bound.arguments.get("mask"), self.cache.rule)
         bound.arguments["mask"] = self.cache.places.may_look(given, self.attention.n_heads)
         return bound.args, bound.kwargs
+
+    def _is_a_call(self) -> None:
+        name = type(self.attention).__name__
+        if torch._C._current_graph_task_id() != -1:
+            raise RuntimeError(
+                f"a checkpoint computes a pass of {name} again, which would be remembered "
+                f"twice; remember without the checkpoint."
+            )
+        if transformed() is not self.transformed:
+            raise RuntimeError(
+                f"torch.func or forward mode surrounds this call of {name}, but not the block, "
+                f"and what is kept would not outlive it; put the block inside."
+            )
 
     def _is_running(self) -> None:
         if not self.runs:

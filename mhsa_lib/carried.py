@@ -32,26 +32,37 @@ def cut(parameter: Tensor | None, widths: Sequence[int]) -> list[Any]:
     return [like(parameter, part) for part in parameter.detach().split(list(widths))]
 
 
-def copy(to: nn.Linear, weight: Tensor, bias: Tensor | None) -> None:
-    """Fill a map; what is frozen stays frozen, and what has no bias gets none.
+def write(to: Tensor, given: Tensor) -> None:
+    """Into a parameter that there is; what is frozen stays frozen.
+
+    >>> norm = nn.RMSNorm(2)
+    >>> write(norm.weight, torch.tensor([1.0, 2.0]))
+    >>> norm.weight.tolist(), norm.weight.requires_grad
+    ([1.0, 2.0], False)
+    """
+    with torch.no_grad():
+        to.copy_(given)
+    to.requires_grad_(given.requires_grad)
+
+
+def copy(to: nn.Linear, weight: Tensor, bias: Tensor | None, name: str = "the map") -> None:
+    """Fill a map, called ``name`` where it does not fit; what has no bias gets none.
 
     >>> W = nn.Linear(2, 2)
     >>> copy(W, torch.eye(2).requires_grad_(), None)
     >>> W(torch.ones(2)).tolist(), W.weight.requires_grad, W.bias
     ([1.0, 1.0], True, None)
     """
-    for name, given in {"weight": weight, "bias": bias}.items():
-        mine = to._parameters[name]
+    for part, given in {"weight": weight, "bias": bias}.items():
+        mine = to._parameters[part]
         if given is None:
-            to.register_parameter(name, None)
+            to.register_parameter(part, None)
             continue
         if mine is None:
             mine = nn.Parameter(weight.new_empty(to.out_features))
-            to.register_parameter(name, mine)
-        shaped(name, given, tuple(mine.shape))
-        with torch.no_grad():
-            mine.copy_(given)
-        mine.requires_grad_(given.requires_grad)
+            to.register_parameter(part, mine)
+        shaped(f"{name}.{part}", given, tuple(mine.shape))
+        write(mine, given)
 
 
 def fill(attention: Any, weights: Sequence[Any], biases: Sequence[Any]) -> None:
@@ -64,9 +75,9 @@ def fill(attention: Any, weights: Sequence[Any], biases: Sequence[Any]) -> None:
     True
     """
     project = attention.project
-    maps = project.W_Q, project.W_K, project.W_V, attention.W_O
-    for to, weight, bias in zip(maps, weights, biases, strict=True):
-        copy(to, weight, bias)
+    maps = {"W_Q": project.W_Q, "W_K": project.W_K, "W_V": project.W_V, "W_O": attention.W_O}
+    for (name, to), weight, bias in zip(maps.items(), weights, biases, strict=True):
+        copy(to, weight, bias, name)
 
 
 def packed(maps: Mapping[str, nn.Linear], why: str, do: str) -> list[Any]:

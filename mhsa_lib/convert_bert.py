@@ -14,6 +14,7 @@ from torch import nn
 
 from mhsa_lib import carried, known
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.convert_source import MODELS, stock
 
 RELATIVES = {
     "bert.modeling_bert": "Bert",
@@ -51,11 +52,9 @@ RELATIVES = {
 def _classes(*ends: str, lxmert: str) -> tuple[str, ...]:
     """Full names of the classes of all relatives with these ends."""
     named = [
-        f"transformers.models.{module}.{name}{end}"
-        for module, name in RELATIVES.items()
-        for end in ends
+        f"{MODELS}{module}.{name}{end}" for module, name in RELATIVES.items() for end in ends
     ]
-    return (*named, f"transformers.models.lxmert.modeling_lxmert.{lxmert}")
+    return (*named, f"{MODELS}lxmert.modeling_lxmert.{lxmert}")
 
 
 KNOWN: known.Kinds = {
@@ -105,7 +104,7 @@ def from_bert(source: Any) -> MultiHeadAttention:
             "local=True lets a token look at its chunk only; only CANINE's global layers are "
             "converted."
         )
-    known.stock(getattr(inner, "config", None))
+    stock(getattr(inner, "config", None))
     d_head = inner.attention_head_size
     attention = MultiHeadAttention(
         dense.out_features,

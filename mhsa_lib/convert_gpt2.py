@@ -7,15 +7,15 @@ from typing import Any
 
 from mhsa_lib import carried, known
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.convert_source import MODELS, stock
 
-_MODELS = "transformers.models."
 KNOWN: known.Kinds = {
     "": (
-        _MODELS + "gpt2.modeling_gpt2.GPT2Attention",
-        _MODELS + "decision_transformer.modeling_decision_transformer."
+        MODELS + "gpt2.modeling_gpt2.GPT2Attention",
+        MODELS + "decision_transformer.modeling_decision_transformer."
         "DecisionTransformerGPT2Attention",
-        _MODELS + "imagegpt.modeling_imagegpt.ImageGPTAttention",
-        _MODELS + "gpt2.modeling_gpt2.GPT2SdpaAttention",
+        MODELS + "imagegpt.modeling_imagegpt.ImageGPTAttention",
+        MODELS + "gpt2.modeling_gpt2.GPT2SdpaAttention",
     ),
     "c_attn": ("transformers.pytorch_utils.Conv1D",),
     "c_proj": ("transformers.pytorch_utils.Conv1D",),
@@ -40,7 +40,7 @@ def from_gpt2(source: Any) -> MultiHeadAttention:
             f"this {type(source).__name__} is a cross-attention; only self-attention is "
             f"converted."
         )
-    known.stock(source.config)
+    stock(source.config)
     packed, output, d_head = source.c_attn, source.c_proj, source.head_dim
     attention = MultiHeadAttention(
         output.weight.shape[1], source.num_heads, d_head=d_head, dropout=source.attn_dropout.p

@@ -44,8 +44,8 @@ def from_deepseek(source: Any) -> LatentAttention:
     stretch that depends on the length of the text see ``from_llama``.
 
     Not converted: other classes, such as those that a checkpoint brings along
-    (``TypeError``), and parts that are not those of the class or have a bias that V2 and V3
-    have no place for (``ValueError``; merge adapters first).
+    (``TypeError``); parts that are not those of the class or have a bias that V2 and V3 have
+    no place for, and latents wider than the model (``ValueError``; merge adapters first).
     """
     name = convert_source.checked(source, KNOWN, "has no conversion by from_deepseek")
     for path in ("q_b_proj", "kv_b_proj"):
@@ -78,15 +78,15 @@ def from_deepseek(source: Any) -> LatentAttention:
     else:
         maps |= {W_Q: source.q_proj}
     for ours, theirs in maps.items():
-        known.copy(ours, theirs.weight, theirs.bias)
+        carried.copy(ours, theirs.weight, theirs.bias)
     for norm, given in norms.items():
         norm.eps = given.variance_epsilon
-        convert_source.fill(norm.weight, given.weight)
+        carried.write(norm.weight, given.weight)
     widths = [source.qk_nope_head_dim, source.v_head_dim]
     both = source.kv_b_proj.weight
     heads = both.detach().unflatten(0, (source.num_heads, sum(widths))).split(widths, dim=1)
     for ours, weight in zip((split.W_UK, split.W_UV), heads, strict=True):
-        known.copy(ours, weight.flatten(0, 1).requires_grad_(both.requires_grad), None)
+        carried.copy(ours, carried.like(both, weight.flatten(0, 1)), None)
     return latent.train(source.training)
 
 
@@ -136,6 +136,7 @@ def mha_to_latent(attention: Any, d_latent: int) -> tuple[LatentAttention, float
         norm=nn.Identity,
     ).to(W_O.weight)
     latent.attend.scale = attention.attend.scale
+    latent.project.W_DKV.register_parameter("bias", None)  # none is moved there
     both = torch.cat([W_K.weight, W_V.weight]).detach().cpu().double()
     up, size, down = torch.linalg.svd(both, full_matrices=False)
     n = min(d_latent, len(size))
@@ -150,8 +151,8 @@ def mha_to_latent(attention: Any, d_latent: int) -> tuple[LatentAttention, float
         W.requires_grad_(W_K.weight.requires_grad or W_V.weight.requires_grad)
     carried.copy(latent.project.W_Q, W_Q.weight, W_Q.bias)
     carried.copy(latent.W_O, W_O.weight, _moved(W_V, W_O))
-    lost = size[n:].norm() / size.norm()
-    return latent.train(attention.training), lost.item()
+    lost = (size[n:].norm() / size.norm()).item() if size.any() else 0.0
+    return latent.train(attention.training), lost
 
 
 def _moved(W_V: nn.Linear, W_O: nn.Linear) -> Tensor | None:

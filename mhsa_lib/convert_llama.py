@@ -16,7 +16,6 @@ from mhsa_lib.convert_source import MODELS
 from mhsa_lib.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.rope import HALVES, RotarySplit
 from mhsa_lib.stages import Project
-from mhsa_lib.stretches import Llama3Stretch as Llama3Stretch
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention
 
 _MAPS: known.Kinds = {path: (nn.Linear,) for path in ("q_proj", "k_proj", "v_proj", "o_proj")}
@@ -40,6 +39,11 @@ KNOWN: dict[str, known.Kinds] = {
 }
 """Classes that are converted, by their name below ``transformers.models``, and their parts."""
 
+_LEAVES_OUT = {
+    "cap": {"sdpa"},
+    "sinks": {"sdpa", "flash_attention_2", "kernels-community/flash-attn2"},
+}
+
 
 def from_llama(source: Any) -> GroupedQueryAttention:
     """From a Hugging Face ``LlamaAttention``, or one of its relatives:
@@ -58,7 +62,8 @@ def from_llama(source: Any) -> GroupedQueryAttention:
     ``convert.from_llama(m)(x, mask=masks.causal)`` equals ``m(x, …)[0]`` with positions from 0
     and the model's causal mask; a layer with ``m.sliding_window`` needs
     ``masks.sliding_window(m.sliding_window)``. A layer with a cap or sinks that is set to the
-    attention "sdpa", which knows neither, is refused (``ValueError``).
+    attention that leaves it out ("sdpa" both, flash attention 2 sinks) is refused, as is one
+    registered under a name of somebody's own (``ValueError``).
 
     Pairs of rotary columns are the two halves of a head, frequencies plain or stretched as the
     configuration says: linear, proportional, dynamic, llama3, yarn and longrope
@@ -103,14 +108,12 @@ def from_llama(source: Any) -> GroupedQueryAttention:
         split=RotarySplit(n_heads, rotary, n_kv_heads, **of_heads),
         attend=_attend(source, name, n_heads),
     ).to(weights[0])
-    maps = project.W_Q, project.W_K, project.W_V
-    for linear, weight, given in zip(maps, weights, biases, strict=True):
-        known.copy(linear, weight, given)
-    known.copy(attention.W_O, source.o_proj.weight, source.o_proj.bias)
+    output = source.o_proj
+    carried.fill(attention, [*weights, output.weight], [*biases, output.bias])
     for norm, ours in norms.items():
-        convert_source.fill(ours.weight, getattr(source, norm).weight)
+        carried.write(ours.weight, getattr(source, norm).weight)
     if isinstance(attention.attend, SinkAttend):
-        convert_source.fill(attention.attend.sinks, source.sinks)
+        carried.write(attention.attend.sinks, source.sinks)
     return attention.train(source.training)
 
 
@@ -137,10 +140,10 @@ def _attend(source: Any, name: str, n_heads: int) -> GroupedAttend:
     cap = source.attn_logit_softcapping if name == "Gemma2Attention" else None
     if cap is None and name != "GptOssAttention":
         return GroupedAttend(scale, dropout)
-    if getattr(source.config, "_attn_implementation", None) == "sdpa":
-        part = "sinks" if cap is None else "cap"
+    part, way = "sinks" if cap is None else "cap", source.config._attn_implementation
+    if way in _LEAVES_OUT[part]:
         raise ValueError(
-            f"{name} is set to 'sdpa', which leaves out its {part}; set "
+            f"{name} is set to {way!r}, which leaves out its {part}; set "
             f"config._attn_implementation='eager' first."
         )
     if cap is None:

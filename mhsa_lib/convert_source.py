@@ -6,10 +6,10 @@ where kinds of layers differ, those of one kind. What they work out, we work out
 """
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from mhsa_lib import known
@@ -26,8 +26,9 @@ from mhsa_lib.stretches import (
 
 Stretch = Callable[..., Tensor] | None
 
-
 MODELS = "transformers.models."
+_STOCK = {None, "eager", "sdpa", "flex_attention", *(f"flash_attention_{n}" for n in (2, 3, 4))}
+_STOCK |= {f"kernels-community/{k}" for k in ("flash-attn2", "vllm-flash-attn3", "flash-attn4")}
 
 
 def checked(source: Any, table: Mapping[str, known.Kinds], why: str) -> str:
@@ -36,34 +37,40 @@ def checked(source: Any, table: Mapping[str, known.Kinds], why: str) -> str:
     ``table`` names classes below ``transformers.models`` and what stands at the paths of each.
 
     >>> table = {"llama.modeling_llama.LlamaAttention": {}}
-    >>> checked(torch.nn.ReLU(), table, "is not converted")
+    >>> checked(known.nn.ReLU(), table, "is not converted")
     Traceback (most recent call last):
     ...
-    TypeError: ReLU is not converted; only LlamaAttention has: pass the attention module ...
+    TypeError: ReLU is not converted; only LlamaAttention is known there: pass ...
     """
     bases = {f"{base.__module__}.{base.__qualname__}" for base in type(source).__mro__}
     named = [name for name in table if MODELS + name in bases]
     classes = tuple(MODELS + name for name in named or table)
     parts = table[named[0]] if named else {}
-    do = (
-        "pass the attention module itself, not the block or the model around it, and merge "
-        "adapters into its maps first"
-    )
-    known.only(source, {**parts, "": classes}, why, do)
+    known.only(source, {**parts, "": classes}, why, known.ITSELF)
+    stock(source.config)
     return named[0].rpartition(".")[2]
 
 
-def fill(to: Tensor, given: Tensor) -> None:
-    """As ``known.copy``, for a parameter that is no map; what is frozen stays frozen.
+def stock(config: Any) -> None:
+    """The configuration of a Hugging Face model names a way to attend that is the library's.
 
-    >>> norm = torch.nn.RMSNorm(2)
-    >>> fill(norm.weight, torch.tensor([1.0, 2.0]))
-    >>> norm.weight.tolist(), norm.weight.requires_grad
-    ([1.0, 2.0], False)
+    So is what the library has under that name: a way of one's own may be registered there.
+
+    >>> import types
+    >>> stock(types.SimpleNamespace(_attn_implementation="mine"))
+    Traceback (most recent call last):
+    ...
+    ValueError: _attn_implementation='mine' is not a way to attend of the library's ...
     """
-    with torch.no_grad():
-        to.copy_(given)
-    to.requires_grad_(given.requires_grad)
+    name = getattr(config, "_attn_implementation", None)
+    models = sys.modules.get("transformers.modeling_utils")
+    registered = getattr(models, "ALL_ATTENTION_FUNCTIONS", {}).get(name)
+    written = getattr(registered, "__module__", "transformers")
+    if name not in _STOCK or written.partition(".")[0] != "transformers":
+        raise ValueError(
+            f"_attn_implementation={name!r} is not a way to attend of the library's own; set "
+            f"config._attn_implementation='eager' if it computes the same."
+        )
 
 
 def rotary(

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib import masks
+from mhsa_lib import checks, masks
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 
 FEWEST = 128
@@ -40,7 +40,8 @@ def serves(q: Queries, mask: masks.Predicate, dropout: float) -> bool:
 def attend(q: Queries, k: Keys, v: Values, mask: masks.Predicate, scale: float) -> HeadOutputs:
     """z under a predicate; a query that sees nothing gets zeros."""
     made = _kept if mask.fixed else _blocks
-    blocks = made(mask, len(q), q.shape[-3], q.shape[-2], k.shape[-2], q.device)
+    with torch.inference_mode(False):  # a later call may need gradients, and find them kept
+        blocks = made(mask, len(q), q.shape[-3], q.shape[-2], k.shape[-2], q.device)
     grouped = q.shape[-3] != k.shape[-3]
     return _kernel(q.device.type)(q, k, v, block_mask=blocks, scale=scale, enable_gqa=grouped)
 
@@ -60,6 +61,8 @@ def _blocks(
     shift = torch.tensor(n_key - n_query, device=device)
     position = torch.zeros(1, dtype=torch.long, device=device)
     probe = mask.allows(position[:, None], position)
+    asked = probe.expand(*probe.shape[:-2], n_query, n_key)
+    checks.mask_fits(asked, (batch, n_heads, n_query, n_key))
     by_batch, by_head = ((1,) * 4 + tuple(probe.shape))[-4:-2]
     return create_block_mask(
         lambda b, h, query, key: _of_one_head(mask.allows(query + shift, key), b, h),

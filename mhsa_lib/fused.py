@@ -177,7 +177,7 @@ class FusedMultiHeadAttention(Decodes):
                 f"d_model={self.d_model}; keys of a context do not change: use no cache."
             )
         weight = getattr(self.W_O, "weight", None)
-        like = next(self.parameters()) if weight is None else weight
+        like = weight if isinstance(weight, Tensor) else next(self.parameters())
         options: dict[str, Any] = {"dtype": dtype or like.dtype, "device": like.device}
         sizes = batch, self.n_kv_heads, length, self.d_head
         return KeyValueCache(*sizes, window=window, **options)
@@ -230,8 +230,9 @@ class FusedMultiHeadAttention(Decodes):
         cache.begin(x)
         k, v = cache.extend(k, v)
         z = self._attend(q, k, v, cache.may_look(mask, self.n_heads))
+        y = self.W_O(z.transpose(-2, -3).flatten(-2))
         cache.end()
-        return self.W_O(z.transpose(-2, -3).flatten(-2))
+        return y
 
     def _heads(self, x: Tensor, context: Tensor | None) -> tuple[Queries, Keys, Values]:
         checks.tokens("x", x, self.d_model, W=self.W_O)
@@ -278,6 +279,11 @@ class FusedMultiHeadAttention(Decodes):
             return False
         return x.is_cpu and bare(self.W_QKV, onednn.Linear)
 
+    def _owns_q(self) -> bool:
+        """Whether nobody else holds q, as a hook could: then z may take its place in memory."""
+        W = self.W_QKV if self.d_context == self.d_model else self.W_Q
+        return bare(W, onednn.Linear)
+
     def _held(self) -> dict[str, slice]:
         """Which of W_Q, W_K and W_V each map holds."""
         if self.d_context == self.d_model:
@@ -288,7 +294,8 @@ class FusedMultiHeadAttention(Decodes):
         return self.dropout if self.training else 0.0
 
     def _options(self) -> dict[str, Any]:
-        return {"scale": self.scale, "dropout": self._dropout(), "spend_q": True}
+        spend_q = not is_compiling() and self._owns_q()
+        return {"scale": self.scale, "dropout": self._dropout(), "spend_q": spend_q}
 
 
 _BARE: known.Kinds = {

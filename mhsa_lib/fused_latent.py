@@ -16,10 +16,20 @@ from torch import Tensor, nn
 
 from mhsa_lib import checks, kernels, known, masks
 from mhsa_lib.functional import concat_heads
-from mhsa_lib.plain import bare
+from mhsa_lib.plain import bare, untouched
 from mhsa_lib.preallocated import Decodes, PreallocatedCache
 from mhsa_lib.shapes import HeadOutputs, Tokens
-from mhsa_lib.variants.latent import LatentAttention
+from mhsa_lib.stages import Concat, Wire
+from mhsa_lib.variants.latent import LatentAttend, LatentAttention, LatentSplit
+
+_NEVER_CALLED: dict[str, type[nn.Module]] = {
+    "": LatentAttention,
+    "attend": LatentAttend,
+    "attend.scores": Wire,
+    "attend.weights": Wire,
+    "attend.dropout": nn.Dropout,
+    "concat": Concat,
+}
 
 
 class FusedLatentAttention(Decodes):
@@ -117,19 +127,20 @@ class FusedLatentAttention(Decodes):
 
     def _is_watched_in_vain(self) -> None:
         """Refuse what was put around stages that are never called: it would do nothing."""
-        attend = self.attention.attend
-        parts = attend.scores, attend.weights, attend.dropout
-        for stage in (self.attention, attend, *parts, self.attention.concat):
-            if stage._forward_hooks or stage._forward_pre_hooks:
+        for path, kind in _NEVER_CALLED.items():
+            stage = self.attention.get_submodule(path)
+            if type(stage).forward is not kind.forward or not untouched(stage):
                 raise ValueError(
-                    f"{type(stage).__name__} has a hook, an edit or a trace, but a fused "
-                    f"attention never calls it; use to_attention() for that."
+                    f"{type(stage).__name__} has a hook, an edit, a trace or another forward, "
+                    f"but a fused attention never calls it; use to_attention() for that."
                 )
 
     def _is_bare(self) -> bool:
-        """Whether W_UK and W_UV are their weights: what is added acts only where they run."""
-        maps = self.attention.split.W_UK, self.attention.split.W_UV
-        return all(bare(W, nn.Linear) and W.bias is None for W in maps)
+        """Whether split may be read past: what is added to it acts only where it runs."""
+        split = self.attention.split
+        maps = split.W_UK, split.W_UV
+        read = all(bare(W, nn.Linear) and W.bias is None for W in maps)
+        return read and bare(split, LatentSplit)
 
     def _absorbed(self, q: Tensor, rows: Tensor, mask: Any, positions: Tensor) -> Tensor:
         """One query per sequence: its heads lie where other attention has its queries."""

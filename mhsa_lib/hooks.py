@@ -22,8 +22,8 @@ class Hooks:
 
     A hook acts in the thread that opened the block, on the module it was given and on no copy
     of it. It also acts in the backward threads of torch, where a checkpointed pass is computed
-    again: leave the block after the backward pass. While a block is open, no thread runs
-    compiled code.
+    again: leave the block after the backward pass. While a block is open, what was compiled
+    before runs uncompiled in every thread.
 
     Parameters
     ----------

@@ -9,14 +9,13 @@ refuse.
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from inspect import isfunction
+from inspect import isfunction, ismethod
 from typing import Any, TypeVar
 
 from torch import Tensor, nn
 
 from mhsa_lib import carried
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.carried import copy as copy
 from mhsa_lib.hooks import changes_nothing
 from mhsa_lib.rope import Rotary, RotarySplit
 from mhsa_lib.stages import Attend, Concat, Project, Split, Wire
@@ -90,7 +89,6 @@ ITSELF = (
 """The repair where a conversion of a foreign module refuses."""
 
 _SHORT = 4  # as many names as a message can hold
-_STOCK = {None, "eager", "sdpa", "flex_attention"} | {f"flash_attention_{n}" for n in (2, 3, 4)}
 _SHOWN = {"__init__", "__annotate__", "__annotate_func__", "extra_repr", "reset_parameters"}
 _PACKED = {"in_proj_weight", "in_proj_bias", "bias_k", "bias_v"}  # of nn.MultiheadAttention
 _APART = {"q_proj_weight", "k_proj_weight", "v_proj_weight"}  # of the same
@@ -103,7 +101,7 @@ def only(source: Any, kinds: Kinds, why: str, do: str) -> None:
     """Every module in ``source`` is of a kind known at its path, with nothing added to it.
 
     ``why`` follows the name of what is not, ``do`` is the repair. Raises ``TypeError`` for the
-    source itself and ``ValueError`` for a part of it.
+    class of the source and ``ValueError`` for a part of it and for anything added.
 
     >>> adapted = nn.Sequential(nn.Linear(2, 2), nn.Dropout())
     >>> only(adapted, {"": (nn.Sequential,), "0": (nn.Linear,)}, "is not converted", "drop it")
@@ -172,23 +170,6 @@ def one_width(attention: Any, why: str, do: str) -> None:
         )
 
 
-def stock(config: Any) -> None:
-    """The configuration of a Hugging Face model names a way to attend that is the library's.
-
-    >>> import types
-    >>> stock(types.SimpleNamespace(_attn_implementation="mine"))
-    Traceback (most recent call last):
-    ...
-    ValueError: _attn_implementation='mine' was registered by somebody else; set ...
-    """
-    name = getattr(config, "_attn_implementation", None)
-    if name not in _STOCK:
-        raise ValueError(
-            f"_attn_implementation={name!r} was registered by somebody else; set "
-            f"config._attn_implementation='eager' if it computes the same."
-        )
-
-
 def copied(module: Module, shared: dict[int, Any] | None = None) -> Module:
     """A copy without the hooks that watch the original; ``shared`` is the memo of deepcopy.
 
@@ -219,13 +200,16 @@ def _is_any(
 ) -> None:
     if any(_is(type(module), kind) for kind in kinds):
         return
-    if nn.utils.parametrize.is_parametrized(module):
+    if isinstance(module, type):
+        name, do = f"the class {name}", "pass an object of it"
+    elif nn.utils.parametrize.is_parametrized(module):
         do = "call torch.nn.utils.parametrize.remove_parametrizations"
+    elif hasattr(module, "_orig_mod"):
+        do = "pass what was given to torch.compile, its ._orig_mod"
     if type(module).__name__ in map(_short, kinds):  # another class of the same name
         name = f"{name} of {type(module).__module__}"
-    verb = "has" if len(kinds) <= _SHORT else "have"
-    known = f"only {_names(kinds)} {verb}" if kinds else "nothing is known there"
-    raise error(f"{name} {why}; {known}: {do}.")
+    known = f"only {_names(kinds)} is" if kinds else "nothing is"
+    raise error(f"{name} {why}; {known} known there: {do}.")
 
 
 def _added(module: nn.Module) -> Iterator[tuple[str, str]]:
@@ -237,17 +221,19 @@ def _added(module: nn.Module) -> Iterator[tuple[str, str]]:
                 "make it plain first, with remove_weight_norm, remove_spectral_norm or "
                 "prune.remove of torch.nn.utils",
             )
-        if callable(getattr(type(module), name, None)):
+        theirs = getattr(type(module), name, None)
+        own = ismethod(value) and value.__self__ is module and value.__func__ is theirs
+        if callable(theirs) and not own:  # its own is what accelerate leaves behind
             yield (
                 f"has a {name} of its own",
-                f"delete that attribute, or let go who put it there (accelerate: "
-                f"remove_hook_from_module), or del module.{name}",
+                f"let go who put it there (accelerate: remove_hook_from_module), or "
+                f"del module.{name}",
             )
-    owner = next(base for base in type(module).__mro__ if "forward" in vars(base))
-    written = vars(owner)["forward"]
-    named = getattr(written, "__qualname__", "")
-    if isfunction(written) and named != f"{owner.__qualname__}.forward":
-        yield f"has the forward {named}", "let its class have its own again"
+    for owner, name, method in _methods(type(module)):
+        if not _is_written_there(method, owner, name):
+            found = getattr(method, "__qualname__", type(method).__name__)
+            at = getattr(method, "__module__", owner.__module__)
+            yield f"has the {name} {at}.{found}", "let its class have its own again"
     for kind in _HOOKS:
         for hook in (getattr(module, kind) or {}).values():
             if not changes_nothing(hook):
@@ -264,6 +250,22 @@ def _added(module: nn.Module) -> Iterator[tuple[str, str]]:
             yield f"has a hook on {name}", "convert without it, and hook the result"
 
 
+def _methods(cls: type) -> Iterator[tuple[type, str, Any]]:
+    """What a class and those above it do, up to what every module does: class, name, method."""
+    for base in cls.__mro__:
+        if base is nn.Module:
+            return
+        for name, value in vars(base).items():
+            if name == "forward" or isfunction(value):
+                yield base, name, value
+
+
+def _is_written_there(method: Any, owner: type, name: str) -> bool:
+    """Whether a method is the one that its class was written with, by its name and module."""
+    named = getattr(method, "__module__", ""), getattr(method, "__qualname__", "")
+    return named == (owner.__module__, f"{owner.__qualname__}.{name}")
+
+
 def _same_everywhere(modules: Mapping[str, nn.Module]) -> None:
     """One dtype and device, each parameter once, and dropout in the mode of the whole."""
     paths: dict[int, str] = {}
@@ -277,7 +279,7 @@ def _same_everywhere(modules: Mapping[str, nn.Module]) -> None:
             if first != here:
                 raise ValueError(
                     f"{here} is {first}, one parameter at two places; make it another, "
-                    f"with copy.deepcopy({path.rpartition('.')[2]})."
+                    f"with copy.deepcopy({path.rpartition('.')[2] or name})."
                 )
             kinds.add((parameter.dtype, parameter.device))
         other_mode = module.training is not modules[""].training
@@ -293,9 +295,9 @@ def _same_everywhere(modules: Mapping[str, nn.Module]) -> None:
 
 def _is(cls: type, kind: Kind) -> bool:
     """Whether a class is of a kind, or a subclass that only makes or shows itself otherwise."""
-    for base in cls.__mro__:
+    for i, base in enumerate(cls.__mro__):
         if base is kind or f"{base.__module__}.{base.__qualname__}" == kind:
-            return True
+            return cls.__mro__[i:] == base.__mro__  # nothing beside it comes after it
         if any(not (n in _SHOWN or _is_plain(n, v)) for n, v in vars(base).items()):
             return False
     return False

@@ -14,8 +14,6 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import known, masks
-from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.stages import Attend, Split
 
 
 def attend(
@@ -158,18 +156,10 @@ class ListOfHeads(nn.Module):
         return self.W_O(torch.cat(z, dim=-1))
 
 
-DEFINED: known.Kinds = {
-    **known.PLAIN,
-    "": (MultiHeadAttention,),
-    "split": (Split,),
-    "attend": (Attend,),
-}
-"""What stands at each path of an attention that the definition describes."""
-
-
 def is_the_definition(attention: Any) -> None:
     """Refuse what the definition does not describe: other stages, another scale.
 
+    >>> from mhsa_lib import MultiHeadAttention
     >>> mha = MultiHeadAttention(12, 3)
     >>> mha.attend.scale = 1.0
     >>> is_the_definition(mha)
@@ -178,7 +168,7 @@ def is_the_definition(attention: Any) -> None:
     ValueError: scale=1 is not in the definition that the loops compute: 1/√d_head is 0.5 ...
     """
     why = "is not in the definition that the loops compute"
-    known.plain(attention, why, "use the standard part", DEFINED)
+    known.plain(attention, why, "use the standard part", known.UNSHARED)
     scale = attention.attend.scale
     if scale != attention.d_head**-0.5:
         raise ValueError(

@@ -72,15 +72,32 @@ def bare(module: nn.Module, kind: type[nn.Module]) -> bool:
     >>> bare(W, nn.Linear)
     False
     """
-    if type(module) is not kind or "forward" in vars(module):
-        return False
+    return (
+        type(module) is kind
+        and untouched(module)
+        and not (
+            of_all._global_forward_hooks
+            or of_all._global_forward_pre_hooks
+            or of_all._global_backward_hooks
+            or of_all._global_backward_pre_hooks
+        )
+    )
+
+
+def untouched(module: nn.Module) -> bool:
+    """Whether a module itself has no hooks and no ``forward`` but that of its class.
+
+    >>> W = nn.Linear(4, 3)
+    >>> untouched(W)
+    True
+    >>> W.forward = lambda x: x
+    >>> untouched(W)
+    False
+    """
     return not (
-        module._forward_hooks
+        "forward" in vars(module)
+        or module._forward_hooks
         or module._forward_pre_hooks
         or module._backward_hooks
         or module._backward_pre_hooks
-        or of_all._global_forward_hooks
-        or of_all._global_forward_pre_hooks
-        or of_all._global_backward_hooks
-        or of_all._global_backward_pre_hooks
     )

@@ -211,6 +211,11 @@ class Decodes(nn.Module):
         """
         if lengths is None:
             return self(x, mask=cache.slots.rule, cache=cache)
+        if cache.slots.waits:
+            raise ValueError(
+                "positions were announced for this call, and lengths say them too; give one of "
+                "the two."
+            )
         padded = right_padded(lengths, x.shape[-2])
         start = torch.tensor(cache.lengths, device="cpu")
         if len(padded) != len(start):

@@ -53,13 +53,13 @@ def record(attention: Any, x: Tensor, mask: Any = None) -> Recording:
     checks.tokens("x", x, attention.d_model)
     if x.ndim != 2:
         raise ValueError(f"x has shape {tuple(x.shape)}; record one sequence, (seq, d_model).")
-    exact = deepcopy(attention).double().eval()
     recording = Recording()
-    with torch.no_grad():
-        _run(exact, x.double(), mask, recording)
-        _nudge(exact)
-    nudged = x.double() + TINY * _noise(x.shape)
-    recording.parents = _parents(exact, nudged, mask, recording)
+    with torch.inference_mode(False), torch.enable_grad():  # parents are found by gradients
+        exact, x = deepcopy(attention).double().eval(), x.detach().clone().double()
+        with torch.no_grad():
+            _run(exact, x, mask, recording)
+            _nudge(exact)
+        recording.parents = _parents(exact, x + TINY * _noise(x), mask, recording)
     return recording
 
 
@@ -189,9 +189,11 @@ def _says(attention: nn.Module, path: str, stage: Stage) -> str:
 
 def _nudge(attention: nn.Module) -> None:
     for parameter in attention.parameters():
-        parameter.add_(TINY * _noise(parameter.shape))
+        parameter.add_(TINY * _noise(parameter))
 
 
-def _noise(shape: Any) -> Tensor:
-    generator = torch.Generator().manual_seed(0)
-    return torch.randn(shape, generator=generator, dtype=torch.float64)
+def _noise(like: Tensor) -> Tensor:
+    options: dict[str, Any] = {"dtype": torch.float64, "device": "cpu"}
+    return torch.randn(
+        like.shape, generator=torch.Generator("cpu").manual_seed(0), **options
+    ).to(like.device)

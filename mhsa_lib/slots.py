@@ -81,8 +81,8 @@ class Slots:
         if self.length is not None and most > self.length:
             kept = self.ends[later.index(most)]
             raise ValueError(
-                f"the cache has {self.length} slots, {kept} are taken and {most - kept} tokens "
-                f"come; give it a length of {most} or more."
+                f"the cache has room for {self.length} tokens of a sequence, {kept} have come "
+                f"and {most - kept} more come; give it a length of {most} or more."
             )
         self._now, self._later, self.n_tokens = announced, later, n_tokens
         self.even = announced is None and self.ends.count(self.ends[0]) == self.batch
@@ -96,9 +96,14 @@ class Slots:
         self.ends, self._announced = self._later, None
 
     @property
+    def waits(self) -> bool:
+        """Whether positions are announced for the next call."""
+        return self._announced is not None
+
+    @property
     def sequences(self) -> tuple[int, ...]:
         """How many there are, 0 while all are empty; ``ValueError`` before announced calls."""
-        if self._announced is not None:
+        if self.waits:
             raise ValueError(WAITING)
         return (self.batch if any(self.ends) else 0,)
 

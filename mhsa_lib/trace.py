@@ -235,10 +235,11 @@ def the_attention(model: nn.Module) -> Stage:
         if not any(path != other and _inside(path, other) for other in paths)
     }
     if not outermost:
-        raise ValueError(
-            f"{type(model).__name__} holds no stages of mhsa_lib; trace_ops(model, x) shows "
-            f"what any module does, mhsa_lib.convert turns known ones into stages."
-        )
+        repair = "trace_ops(model, x) shows what any module does, "
+        repair += "mhsa_lib.convert turns known ones into stages"
+        if hasattr(model, "to_attention"):
+            repair = "model.to_attention() gives it in five stages"
+        raise ValueError(f"{type(model).__name__} holds no stages of mhsa_lib; {repair}.")
     if len(outermost) > 1:
         first = _spelled(model, next(iter(outermost)))
         raise ValueError(

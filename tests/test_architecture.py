@@ -158,7 +158,7 @@ OPTIONAL = PICTURES | {"transformers", "huggingface_hub", "safetensors"}
 
 # Any file can be read in one sitting: 200 lines, and these that need more.
 LONGER = {
-    "cache": 265,
+    "cache": 285,
     "places": 265,
     "stages": 225,
     "checks": 320,
@@ -171,9 +171,8 @@ LONGER = {
     "known": 340,
     "difference": 215,
     "masks": 335,
-    "fused": 300,
-    "naive": 210,
-    "preallocated": 235,
+    "fused": 305,
+    "preallocated": 240,
     "onednn": 305,
     "tiles": 240,
     "kernels": 245,

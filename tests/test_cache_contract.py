@@ -73,6 +73,20 @@ class Taken(Growing):
         return self.attention(x, mask=mask, cache=self.cache)
 
 
+def failing(kind):
+    """One call of which the very last part fails."""
+    attention = getattr(kind.attention, "attention", kind.attention)
+
+    def out_of_memory(module, args):
+        raise RuntimeError("out of memory")
+
+    handle = attention.W_O.register_forward_pre_hook(out_of_memory)
+    try:
+        kind.call(rand(2, 1, 12))
+    finally:
+        handle.remove()
+
+
 def fused():
     return randomized(FusedMultiHeadAttention(12, 6, n_kv_heads=2, bias=True))
 
@@ -190,6 +204,18 @@ def test_under_a_window_a_tensor_is_refused(kind):
         kind.call(rand(2, 3, 12), mask=torch.ones(3, 3).bool())
 
 
+@pytest.mark.bothways
+@pytest.mark.parametrize("make", [fused, lambda: FusedLatentAttention.from_attention(latent())])
+def test_lengths_and_an_announcement_do_not_go_together(make):
+    attention, x = make(), rand(2, 2, 12)
+    cache = attention.cache(2, 4)
+    cache.announce([[0, 1], [0, -1]])
+    with pytest.raises(ValueError, match="positions were announced for this call, and lengths"):
+        attention.prefill(x, cache, [2, 1])
+    attention.prefill(x, cache)
+    assert cache.lengths == [2, 1]
+
+
 def test_a_forgotten_cache_is_a_new_one(kind):
     kind.open(2).call(rand(2, 3, 12))
     kind.cache.announce([[3], [-1]])
@@ -215,7 +241,7 @@ FAILING = {
     "no room": (
         lambda k: k.call(rand(2, 10, 12)),
         ValueError,
-        "12 slots, 3 are taken and 10 tokens come; give it a length of 13 or more",
+        "12 .*, 3 .* and 10 .* come; give it a length of 13 or more",
     ),
     "a context": (
         lambda k: k.call(rand(2, 1, 12), context=rand(2, 4, 12)),
@@ -253,6 +279,7 @@ FAILING = {
         ValueError,
         "torch.float32",
     ),
+    "W_O fails": (failing, RuntimeError, "out of memory"),
 }
 
 

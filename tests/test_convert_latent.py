@@ -199,7 +199,7 @@ def test_what_is_not_converted_is_refused(kind):
     source, _ = deepseek(kind)
     inject_adapter_in_model(LoraConfig(r=2, target_modules=["q_a_proj"]), source)
     with pytest.raises(
-        ValueError, match=r"q_a_proj=Linear .*has no conversion .* merge adapters"
+        ValueError, match=r"q_a_proj=Linear .*has no conversion .*merge_and_unload"
     ):
         convert.from_deepseek(source)
 
@@ -283,7 +283,7 @@ def test_the_source_stays_as_it_is_and_precision_is_kept():
 def test_a_source_that_cannot_be_compressed():
     with pytest.raises(TypeError, match="Linear has no conversion to a latent; only MultiH"):
         convert.mha_to_latent(nn.Linear(12, 12), 4)
-    words = "split=GroupedSplit has no conversion to a latent; only Split has: pass an"
+    words = "split=GroupedSplit has no conversion to a latent; only Split is known there: pass"
     with pytest.raises(ValueError, match=words):
         convert.mha_to_latent(GroupedQueryAttention(12, 6, 2), 4)
     with pytest.raises(ValueError, match="d_latent=13 is wider than d_model=12; a latent has"):
@@ -291,3 +291,24 @@ def test_a_source_that_cannot_be_compressed():
     with pytest.raises(ValueError, match="d_latent=0 is not a size"):
         convert.mha_to_latent(MultiHeadAttention(12, 3), 0)
     assert isinstance(convert.mha_to_latent(MultiHeadAttention(12, 3), 12)[0], LatentAttention)
+
+
+def test_no_bias_of_keys_or_values_means_none_of_the_latents():
+    source = MultiHeadAttention(12, 3)
+    source.project.W_Q = nn.Linear(12, 12)
+    assert convert.mha_to_latent(source, 6)[0].project.W_DKV.bias is None
+
+
+def test_keys_and_values_of_nothing_lose_nothing():
+    source = MultiHeadAttention(12, 3)
+    for W in (source.project.W_K, source.project.W_V):
+        nn.init.zeros_(W.weight)
+    assert convert.mha_to_latent(source, 6)[1] == 0.0
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_a_way_to_attend_of_ones_own_is_refused(kind):
+    module, _ = deepseek(kind)
+    module.config._attn_implementation = "mine"
+    with pytest.raises(ValueError, match="_attn_implementation='mine' is not a way to attend"):
+        convert.from_deepseek(module)

@@ -1,10 +1,14 @@
 """Llama and its kin in our five stages: the same numbers in one pass and token by token."""
 
+import functools
 import importlib
+import types
 
+import accelerate
 import pytest
 import torch
 import transformers
+from accelerate.hooks import remove_hook_from_module
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from peft import LoraConfig, inject_adapter_in_model
@@ -18,7 +22,6 @@ from transformers.models.llama.modeling_llama import LlamaAttention
 from mhsa_lib import (
     FusedMultiHeadAttention,
     convert,
-    convert_llama,
     hooks,
     masks,
     trace,
@@ -27,7 +30,6 @@ from mhsa_lib import (
 from mhsa_lib.cache import remember
 from mhsa_lib.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.rope import INTERLEAVED, PartialRotary, Rotary
-from mhsa_lib.stretches import Llama3Stretch
 from mhsa_lib.symmetries import with_pairing
 from mhsa_lib.variants.grouped import GroupedSplit
 from tests import theirs as their
@@ -276,10 +278,12 @@ def test_gpt_oss_leaves_a_part_of_every_row_to_its_sink():
 @pytest.mark.parametrize(("kind", "part"), [("gemma2", "cap"), ("gpt_oss", "sinks")])
 def test_a_layer_that_is_set_to_leave_out_what_differs_is_refused(kind, part):
     module = source(kind)
-    module.config._attn_implementation = "sdpa"
-    words = rf"Attention is set to 'sdpa', which leaves out its {part}; set config\._attn_impl"
-    with pytest.raises(ValueError, match=words):
-        convert.from_llama(module)
+    left_out = ["sdpa"] if part == "cap" else ["sdpa", "flash_attention_2"]
+    for name in left_out:
+        module.config._attn_implementation = name
+        words = rf"Attention is set to '{name}', which leaves out its {part}; set config\._attn"
+        with pytest.raises(ValueError, match=words):
+            convert.from_llama(module)
     module.config._attn_implementation = "eager"
     convert.from_llama(module)
 
@@ -369,7 +373,6 @@ def test_the_stretched_frequencies_of_llama_3_are_those_of_the_other_library():
     assert (slower[:29] - 1).abs().max() < 1e-5  # turn often: kept
     assert (slower[35:] - 8).abs().max() < 1e-4  # turn less than once in 8192 tokens
     assert ((slower[29:35] > 1) & (slower[29:35] < 8)).all()
-    assert convert_llama.Llama3Stretch is Llama3Stretch  # as it was imported before
 
 
 # --- decoding stretched texts ----------------------------------------------------------------
@@ -560,7 +563,7 @@ def test_what_was_added_is_refused_by_name(kind):
     packed = "qkv_proj" if kind == "phi3" else "q_proj"
     module = source(kind)
     inject_adapter_in_model(LoraConfig(r=2, target_modules=[packed]), module)
-    words = rf"{packed}=Linear .*has no conversion .*; only Linear has: .* merge adapters into"
+    words = rf"{packed}=Linear .*has no conversion .*; only Linear is known .*merge_and_unload"
     with pytest.raises(ValueError, match=words):
         convert.from_llama(module)
     module = source(kind)
@@ -576,3 +579,70 @@ def test_what_was_added_is_refused_by_name(kind):
             ValueError, match=r"q_norm=LayerNorm has no conversion .*; only \w+R"
         ):
             convert.from_llama(module)
+
+
+def test_a_forward_grafted_from_a_class_of_the_same_name_is_refused(monkeypatch):
+    """As one copies a class, edits it, and puts its forward where the old one was."""
+    module, copied = source("llama"), types.ModuleType("edited")
+    code = """class LlamaAttention:
+    def forward(self, x, *args, **kwargs): return 2 * x, None"""
+    exec(code, vars(copied))
+    for forward in (copied.LlamaAttention.forward, functools.partialmethod(print, end="")):
+        monkeypatch.setattr(type(module), "forward", forward)
+        with pytest.raises(
+            ValueError, match=r"LlamaAttention has the forward .*, which has no"
+        ):
+            convert.from_llama(module)
+
+
+def test_a_mixin_behind_the_known_class_is_refused():
+    class Twice(nn.Module):
+        def __call__(self, *args, **kwargs):
+            y, weights = super().__call__(*args, **kwargs)
+            return 2 * y, weights
+
+    module = source("llama")
+    module.__class__ = type("Mine", (type(module), Twice), {})
+    with pytest.raises(TypeError, match="Mine has no conversion"):
+        convert.from_llama(module)
+
+
+@pytest.mark.parametrize("name", ["mine", "sdpa"])
+def test_a_way_to_attend_of_ones_own_is_refused_under_any_name(name, monkeypatch):
+    module = source("llama")
+    registered = transformers.AttentionInterface._global_mapping
+    monkeypatch.setitem(registered, name, lambda *args, **kwargs: None)
+    module.config._attn_implementation = name
+    with pytest.raises(
+        ValueError, match=f"_attn_implementation='{name}' is not a way to attend"
+    ):
+        convert.from_llama(module)
+
+
+def test_what_accelerate_has_let_go_is_converted():
+    module, x = source("llama"), rand(2, 5, 12)
+    expected = convert.from_llama(module)(x)
+    accelerate.cpu_offload(module, execution_device="cpu")
+    with pytest.raises(
+        ValueError, match=r"has a forward of its own, .*remove_hook_from_module"
+    ):
+        convert.from_llama(module)
+    remove_hook_from_module(module, recurse=True)
+    assert torch.equal(convert.from_llama(module)(x), expected)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script_method:DeprecationWarning")
+def test_a_refusal_says_what_to_do_with_a_class_and_with_compiled_code():
+    with pytest.raises(
+        TypeError, match=r"the class LlamaAttention has .*: pass an object of it"
+    ):
+        convert.from_llama(type(source("llama")))
+    with pytest.raises(TypeError, match=r"OptimizedModule has .*, its \._orig_mod"):
+        convert.from_llama(torch.compile(source("llama")))
+
+
+def test_a_map_of_another_shape_is_named():
+    module = source("llama")
+    module.v_proj = nn.Linear(12, 18, bias=False).double()
+    with pytest.raises(ValueError, match=r"W_V\.weight has shape \(18, 12\), not \(12, 12\)"):
+        convert.from_llama(module)

@@ -61,6 +61,11 @@ def test_batch_and_number_size_multiply():
     plain = costs.bytes_of(10, 64, 8, itemsize=2)
     assert costs.bytes_of(10, 64, 8, batch=3, itemsize=2)["z"] == 3 * plain["z"]
     assert costs.bytes_of(10, 64, 8)["z"] == 2 * plain["z"]
+
+
+def test_concat_is_as_wide_as_all_heads_whatever_the_model():
+    new = costs.bytes_of(10, 64, 8, d_head=3, itemsize=1)
+    assert (new["concat"], new["y"]) == (10 * 8 * 3, 10 * 64)
     assert costs.flops(10, 64, 8, batch=3)["z"] == 3 * costs.flops(10, 64, 8)["z"]
 
 

@@ -54,6 +54,28 @@ def under(mask, n_query=128, n_key=128):
     return flex.attend(q, k, k.cumsum(dim=-2), mask, 0.25)
 
 
+@pytest.mark.parametrize(
+    "mask",
+    [
+        masks.key_padding([100, 90]),
+        masks.custom(lambda query, key: (query >= key).expand(3, 1, 1)),
+    ],
+    ids=["sequences", "heads"],
+)
+def test_a_rule_for_more_than_there_is_is_refused_as_everywhere(mask):
+    with pytest.raises(ValueError, match=r"does not fit scores \(1, 1, 128, 128\)"):
+        under(mask)
+
+
+def test_what_was_made_for_inference_serves_training():
+    flex._kept.cache_clear()
+    with torch.inference_mode():
+        under(masks.causal)
+    blocks = flex._kept(masks.causal, 1, 1, 128, 128, torch.device("cpu"))
+    assert flex._kept.cache_info().hits == 1
+    assert not blocks.kv_indices.is_inference()
+
+
 def test_equal_rules_share_one_block_mask():
     flex._kept.cache_clear()
     for _ in range(3):

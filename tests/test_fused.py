@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
-from mhsa_lib import Attend, FusedMultiHeadAttention, Split, costs, masks, naive
+from mhsa_lib import Attend, FusedMultiHeadAttention, Split, costs, masks, naive, onednn
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.drawn import cases, mha, rand
 
@@ -90,6 +90,38 @@ def test_a_forbidden_score_does_not_matter_however_large():
     assert_close(y[:, :3], attention(x[:, :3]))
 
 
+SEEN = {
+    "float32": (300, torch.float32, 1e-5),
+    "bfloat16": (192, torch.bfloat16, 0.05),
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_what_a_hook_or_a_wrapper_holds_stays_as_it_is(name):
+    """Tiles may lay z over q where q is nobody else's."""
+    n, dtype, tolerance = SEEN[name]
+    fused, x = FusedMultiHeadAttention(12, 3).to(dtype), torch.randn(2, n, 12).to(dtype)
+    kept = []
+
+    def hook(module, args, y):
+        kept.extend([y, y.clone()])
+        return y.mean(dim=0, keepdim=True).expand_as(y)
+
+    fused.W_QKV.register_forward_hook(hook)
+    with onednn.linear_by("onednn"), torch.no_grad():
+        y = fused(x)
+    assert_close(y, fused(x), rtol=0, atol=tolerance)  # with gradients nothing is spent
+    assert all(torch.equal(*kept[i : i + 2]) for i in (0, 2))
+
+
+def test_what_came_in_stays_as_it_is():
+    fused, x = FusedMultiHeadAttention(12, 3, d_context=8), torch.randn(2, 300, 12)
+    fused.W_Q, before = nn.Identity(), x.clone()
+    with onednn.linear_by("onednn"), torch.no_grad():
+        fused(x, torch.randn(2, 300, 8))
+    assert torch.equal(x, before)
+
+
 # --- weights in, weights out -----------------------------------------------------------------
 
 
@@ -152,7 +184,9 @@ def test_a_stage_without_a_fused_form_is_refused(stage):
             return super().forward(q, k, v, mask)
 
     own = {"split": OwnSplit(3), "attend": OwnAttend(0.5), "W_O": nn.Identity()}[stage]
-    words = rf"{stage}={type(own).__name__} has no fused form; only .* has: use the five stages"
+    words = (
+        rf"{stage}={type(own).__name__} has no fused form; only .* is known there: use the five"
+    )
     with pytest.raises(ValueError, match=words):
         fuse(mha(**{stage: own}))
 

@@ -13,6 +13,7 @@ from mhsa_lib.cache import remember
 from mhsa_lib.fused_latent import FusedLatentAttention
 from mhsa_lib.places import left_padded
 from mhsa_lib.variants import LatentAttention
+from mhsa_lib.variants.latent import LatentAttend
 from tests.drawn import filled, rand
 
 assert_close = partial(testing.assert_close, rtol=0, atol=1e-10)
@@ -214,7 +215,7 @@ def test_a_bad_call_leaves_the_cache_as_it_was():
         (lambda: fused.step(rand(3, 1, 12), cache), r"sequences of batch \(2,\)"),
         (
             lambda: fused.prefill(rand(2, 2, 12), cache),
-            "4 slots, 3 are taken and 2 tokens come",
+            "4 tokens of a sequence, 3 have come and 2 more come",
         ),
         (lambda: fused(rand(2, 1, 12), rand(2, 1, 12), cache=cache), "a cache grows with x"),
         (lambda: fused.step(rand(2, 1, 8), cache), "x is 8 wide"),
@@ -246,6 +247,38 @@ def test_a_hook_on_what_could_be_absorbed_acts_at_every_step():
         W.register_forward_hook(lambda module, args, out: 2 * out)
     parts = [fused.prefill(x[:, :3], cache), fused.step(x[:, 3:], cache)]
     assert_close(torch.cat(parts, dim=1), fused(x, mask=masks.causal))
+
+
+@pytest.mark.parametrize("wire", ["q_heads", "k_heads", "v_heads"])
+def test_an_edit_of_split_acts_at_every_step(wire):
+    fused, cache = _fused_with_cache()
+    x = rand(2, 4, 12)
+    with edit(fused, wire, torch.zeros_like):
+        parts = [fused.prefill(x[:, :3], cache), fused.step(x[:, 3:], cache)]
+        whole = fused(x, mask=masks.causal)
+    assert_close(torch.cat(parts, dim=1), whole)
+
+
+def _given(stage, forward):
+    stage.forward = forward
+
+
+NEVER_CALLED = {
+    "attend with a forward of its own": lambda a: _given(a.attend, lambda q, k, v, mask: 0 * q),
+    "another attend": lambda a: setattr(a, "attend", type("Own", (LatentAttend,), OWN)(1.0)),
+    "another concat": lambda a: setattr(a, "concat", nn.Identity()),
+    "a hook of the backward pass": lambda a: a.attend.register_full_backward_hook(print),
+}
+OWN = {"forward": lambda self, q, k, v, mask: 0 * q}
+
+
+@pytest.mark.bothways
+@pytest.mark.parametrize("name", NEVER_CALLED)
+def test_another_stage_that_would_never_be_called_is_refused(name):
+    fused, _ = _fused_with_cache()
+    NEVER_CALLED[name](fused.attention)
+    with pytest.raises(ValueError, match="never calls it; use to_attention"):
+        fused(rand(2, 1, 12))
 
 
 def test_so_does_a_bias_that_was_added():

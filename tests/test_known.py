@@ -5,10 +5,11 @@ import re
 import pytest
 import torch
 from torch import nn
-from transformers import BertConfig
+from transformers import BertConfig, ImageGPTConfig
 from transformers.models.bert.modeling_bert import BertAttention
 from transformers.models.canine.configuration_canine import CanineConfig
 from transformers.models.canine.modeling_canine import CanineAttention
+from transformers.models.imagegpt.modeling_imagegpt import ImageGPTAttention
 
 from mhsa_lib import (
     FusedMultiHeadAttention,
@@ -33,6 +34,10 @@ fuse = FusedMultiHeadAttention.from_attention
 def bert(**options) -> nn.Module:
     sizes = {"hidden_size": 12, "num_attention_heads": 3, "attn_implementation": "eager"}
     return random(BertAttention, [BertConfig(**sizes, **options)])
+
+
+def image_gpt() -> nn.Module:
+    return random(ImageGPTAttention, [ImageGPTConfig(n_embd=12, n_head=3)])
 
 
 def refuses(call, words, error=ValueError):
@@ -63,14 +68,28 @@ def test_a_class_whose_forward_was_patched_is_refused(monkeypatch):
         return self.W_Q(x), self.W_K(x), self.W_V(x)
 
     monkeypatch.setattr(Project, "forward", faster)
-    refuses(lambda: fuse(mha()), "project has the forward test_a_class_whose_forward")
+    refuses(lambda: fuse(mha()), "project has the forward tests.test_known.test_a_class_whose")
+
+
+def test_a_class_with_another_patched_method_is_refused(monkeypatch):
+    source = image_gpt()
+    monkeypatch.setattr(type(source), "_attn", lambda self, q, k, v, *args: (v, None))
+    refuses(
+        lambda: convert.from_gpt2(source), "ImageGPTAttention has the _attn tests.test_known"
+    )
+
+
+def test_its_own_method_as_an_attribute_is_no_other():
+    attention, x = mha(), rand(2, 5, 12)
+    attention.forward = attention.forward  # what accelerate leaves behind
+    torch.testing.assert_close(fuse(attention)(x), attention(x))
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (lambda m: m.project.register_forward_hook(print), "project has a hook, print, which"),
-        (lambda m: setattr(m, "forward", m.forward), "has a forward of its own, which has no"),
+        (lambda m: setattr(m, "forward", print), "has a forward of its own, which has no"),
         (lambda m: setattr(m.attend, "scores", nn.Identity()), "attend.scores=Identity has no"),
         (
             lambda m: setattr(m, "router", nn.Linear(2, 2)),
@@ -203,7 +222,13 @@ def test_local_chunks_of_canine_are_refused():
 def test_a_way_to_attend_that_somebody_registered_is_refused():
     source = bert()
     source.self.config._attn_implementation = "mine"
-    refuses(lambda: convert.from_bert(source), "_attn_implementation='mine' was registered by")
+    refuses(lambda: convert.from_bert(source), "_attn_implementation='mine' is not a way to")
+
+
+def test_a_parameter_that_stands_twice_in_the_source_itself_is_named():
+    source = nn.MultiheadAttention(12, 3, kdim=8, vdim=8)
+    source.v_proj_weight = source.k_proj_weight
+    refuses(lambda: convert.from_torch(source), "with copy.deepcopy(v_proj_weight)")
 
 
 def test_norms_around_bert_may_be_in_another_precision():

@@ -247,7 +247,7 @@ def test_a_ring_may_have_an_end():
     fused, x = build("plain"), rand(1, 6, 12)
     cache = fused.cache(1, 5, window=3)
     fused.prefill(x[:, :5], cache)
-    with pytest.raises(ValueError, match="5 slots, 5 are taken and 1 tokens come"):
+    with pytest.raises(ValueError, match="5 tokens of a sequence, 5 have come and 1 more come"):
         fused.step(x[:, 5:], cache)
     assert fused.cache(1, 2, window=3).k.shape[2] == 2
 
@@ -308,7 +308,8 @@ BAD = {
     ),
     "no room": (
         lambda fused, cache: fused(rand(2, 3, 12), cache=cache),
-        "the cache has 5 slots, 3 are taken and 3 tokens come; give it a length of 6 or more",
+        "the cache has room for 5 tokens of a sequence, 3 have come and 3 more come; give it a "
+        "length of 6 or more",
     ),
     "a context": (
         lambda fused, cache: fused(rand(2, 1, 12), rand(2, 4, 12), cache=cache),

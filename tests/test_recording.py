@@ -52,6 +52,15 @@ def test_a_query_comes_from_its_token_and_one_column():
     assert recording.parents["concat"][3] == [("z", 1, 0, 1)]
 
 
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_parents_need_no_gradients_around(mode):
+    attention = mha(4, 2)
+    with mode():
+        recording = record(attention, rand(3, 4))
+    assert recording.parents["concat"][3] == [("z", 1, 0, 1)]
+    assert recording.parents == record(attention, rand(3, 4)).parents
+
+
 def test_a_forbidden_key_is_no_parent():
     parents = record(mha(4, 2), rand(3, 4), masks.causal).parents["weights"]
     assert parents[0] == []  # query 0 sees one key: its weight is 1, whatever the score

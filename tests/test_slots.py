@@ -187,7 +187,8 @@ def test_a_mistake_says_what_and_how_to_repair_it():
             Slots(*sizes)
     slots = call(Slots(2, 5), 3, [[0, 1, 2], [0, -1, -1]])
     with pytest.raises(
-        ValueError, match="the cache has 5 slots, 3 are taken and 3 tokens come"
+        ValueError,
+        match="the cache has room for 5 tokens of a sequence, 3 have come and 3 more come",
     ):
         slots.begin(3)
     with pytest.raises(TypeError, match=r"positions are whole numbers, one for each"):

@@ -10,7 +10,17 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from mhsa_lib import MultiHeadAttention, Stage, costs, edit, masks, remember, shapes, trace
+from mhsa_lib import (
+    FusedMultiHeadAttention,
+    MultiHeadAttention,
+    Stage,
+    costs,
+    edit,
+    masks,
+    remember,
+    shapes,
+    trace,
+)
 from tests.drawn import cases, mha, rand
 
 NAMES = [
@@ -317,6 +327,9 @@ def test_the_example_in_the_message_is_python(name):
 
 
 def test_a_model_without_our_attention_is_refused():
+    words = r"FusedMultiHeadAttention holds no stages of mhsa_lib; model.to_attention\(\) gives"
+    with pytest.raises(ValueError, match=words), trace(FusedMultiHeadAttention(12, 3)):
+        pass
     words = r"Linear holds no stages of mhsa_lib; trace_ops\(model, x\) shows"
     with pytest.raises(ValueError, match=words), trace(nn.Linear(2, 2)):
         pass
