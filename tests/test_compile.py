@@ -101,6 +101,17 @@ def test_exported_cross_attention_takes_any_two_lengths(mask, n, m):
 
 @pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
 @pytest.mark.filterwarnings("ignore:.torch.jit.trace:DeprecationWarning")
+def test_cross_attention_of_jit_trace_takes_any_two_lengths():
+    fused = small(masks.causal)
+    given = torch.randn(2, 7, 12), torch.randn(2, 7, 12)
+    program = torch.jit.trace(fused, given, check_trace=False)
+    for n, m in ((7, 7), (2, 3), (5, 2)):
+        x, context = torch.randn(2, n, 12), torch.randn(2, m, 12)
+        assert_close(program(x, context), fused(x, context), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+@pytest.mark.filterwarnings("ignore:.torch.jit.trace:DeprecationWarning")
 @pytest.mark.parametrize(("n", "grad"), [(1, False), (5, True), (300, False)])
 @pytest.mark.parametrize("mask", [None, masks.causal, masks.sliding_window(3)], ids=str)
 def test_a_pass_of_jit_trace_takes_any_length(mask, n, grad):

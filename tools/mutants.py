@@ -2694,8 +2694,8 @@ MUTANTS = [
     Mutant(
         "a patched method is known by its name alone",
         "known.py",
-        "return named == (owner.__module__,",
-        "return named[1:] == (",
+        'return named == (owner.__module__, f"{owner.__qualname__}.{name}")',
+        'return named[1] == f"{owner.__qualname__}.{name}"',
         "known convert_llama",
     ),
     Mutant(
@@ -2757,8 +2757,8 @@ MUTANTS = [
     Mutant(
         "recording: no gradients around, no parents",
         "recording.py",
-        "torch.inference_mode(False), torch.enable_grad():",
-        "torch.inference_mode(False):",
+        "with torch.inference_mode(False), torch.enable_grad():",
+        "if True:",
         "recording",
     ),
     Mutant(
