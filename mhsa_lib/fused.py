@@ -219,7 +219,7 @@ class FusedMultiHeadAttention(Decodes):
         checks.tokens("x", x, self.d_model, W=self.W_O)
         real = ragged.places(lengths, x.shape[-2], x.device)
         heads = self._heads(x.flatten(end_dim=-2)[real], None)
-        z = ragged.attend(*heads, lengths, mask.reach.band, **self._options())
+        z = ragged.attend(*heads, lengths, mask.reach.band, spend_q=True, **self._options())
         y = self.W_O(z.transpose(-2, -3).flatten(-2))
         bias = y.new_zeros(self.d_model) if self.W_O.bias is None else self.W_O.bias.to(y)
         rows = bias.repeat(x.shape[:-1].numel(), 1)
@@ -264,7 +264,8 @@ class FusedMultiHeadAttention(Decodes):
         return tuple(t.unflatten(-1, (-1, self.d_head)) for t in rows)
 
     def _attend(self, q: Queries, k: Keys, v: Values, mask: Any) -> HeadOutputs:
-        return kernels.attend(q, k, v, mask, **self._options())
+        spend_q = not is_compiling() and q.shape[-2] > 1 and self._owns_q()
+        return kernels.attend(q, k, v, mask, spend_q=spend_q, **self._options())
 
     def _is_bare(self) -> bool:
         """Whether both maps may be read past: what hooks and wrappers add, only calls give."""
@@ -294,8 +295,7 @@ class FusedMultiHeadAttention(Decodes):
         return self.dropout if self.training else 0.0
 
     def _options(self) -> dict[str, Any]:
-        spend_q = not is_compiling() and self._owns_q()
-        return {"scale": self.scale, "dropout": self._dropout(), "spend_q": spend_q}
+        return {"scale": self.scale, "dropout": self._dropout()}
 
 
 _BARE: known.Kinds = {

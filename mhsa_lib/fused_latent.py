@@ -22,14 +22,7 @@ from mhsa_lib.shapes import HeadOutputs, Tokens
 from mhsa_lib.stages import Concat, Wire
 from mhsa_lib.variants.latent import LatentAttend, LatentAttention, LatentSplit
 
-_NEVER_CALLED: dict[str, type[nn.Module]] = {
-    "": LatentAttention,
-    "attend": LatentAttend,
-    "attend.scores": Wire,
-    "attend.weights": Wire,
-    "attend.dropout": nn.Dropout,
-    "concat": Concat,
-}
+_NEVER_CALLED = LatentAttention, LatentAttend, Wire, Wire, nn.Dropout, Concat
 
 
 class FusedLatentAttention(Decodes):
@@ -127,8 +120,9 @@ class FusedLatentAttention(Decodes):
 
     def _is_watched_in_vain(self) -> None:
         """Refuse what was put around stages that are never called: it would do nothing."""
-        for path, kind in _NEVER_CALLED.items():
-            stage = self.attention.get_submodule(path)
+        attention, attend = self.attention, self.attention.attend
+        stages = attention, attend, attend.scores, attend.weights, attend.dropout
+        for stage, kind in zip((*stages, attention.concat), _NEVER_CALLED, strict=True):
             if type(stage).forward is not kind.forward or not untouched(stage):
                 raise ValueError(
                     f"{type(stage).__name__} has a hook, an edit, a trace or another forward, "
