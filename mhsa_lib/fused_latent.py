@@ -22,7 +22,14 @@ from mhsa_lib.shapes import HeadOutputs, Tokens
 from mhsa_lib.stages import Concat, Wire
 from mhsa_lib.variants.latent import LatentAttend, LatentAttention, LatentSplit
 
-_NEVER_CALLED = LatentAttention, LatentAttend, Wire, Wire, nn.Dropout, Concat
+_NEVER_CALLED: tuple[type[nn.Module], ...] = (
+    LatentAttention,
+    LatentAttend,
+    Wire,
+    Wire,
+    nn.Dropout,
+    Concat,
+)
 
 
 class FusedLatentAttention(Decodes):
