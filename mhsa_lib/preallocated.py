@@ -87,6 +87,10 @@ class PreallocatedCache:
     def reorder(self, order: Any) -> None:
         """Sequence i goes on from what sequence ``order[i]`` was: a step of beam search.
 
+        Memory is taken for all beams at once: ``cache(batch=n_beams)``, with the prompt given
+        once for each, ``prefill(x.expand(n_beams, -1, -1), cache)``; then every step is a
+        ``step``, a choice of the best, and ``reorder([0, 0, 2])``.
+
         ``order`` (batch,) are whole numbers; sequences may be repeated and left out. Only rows
         that change are copied, and of them what was written. Raises ``ValueError`` for a number
         that is no sequence, another count than the batch, an empty cache, and while an

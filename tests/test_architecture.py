@@ -172,7 +172,7 @@ LONGER = {
     "difference": 215,
     "masks": 335,
     "fused": 305,
-    "preallocated": 240,
+    "preallocated": 245,
     "onednn": 305,
     "tiles": 240,
     "kernels": 245,
