@@ -254,7 +254,8 @@ PHONE = (
 CUT = """() => [...document.querySelectorAll(".mhsa-figure :not(pre)")].filter((one) =>
   one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "auto",
 ).map((one) => [
-    one.className.split(" ")[0], one.tabIndex === 0 || one.querySelector("[tabindex='0']") !== null,
+    one.className.split(" ")[0],
+    one.tabIndex === 0 || one.querySelector("[tabindex='0']") !== null,
     one.role, one.ariaLabel,
     getComputedStyle(one).backgroundImage.includes("gradient")])"""
 
