@@ -1,7 +1,7 @@
 // What decoding keeps for every token, and what that means for an accelerator.
 
 import { choice, el, frame, grouped, spoken, watch, write, writeAll } from "./kit.js";
-import { sizeControls } from "./sizes.js";
+import { lawInWords, sizeControls } from "./sizes.js";
 import { NUMBER_BYTES, kindOf } from "./costs.js";
 import { duration } from "./roofline.js";
 import { fits, memoryRows } from "./memory.js";
@@ -48,7 +48,8 @@ function render({ model: traits, el: root }) {
   const known = () => models.find(({ name }) => name === traits.get("model"));
   const sizesNow = () => known() ?? Object.fromEntries(names.map((name) => [name, traits.get(name)]));
   const ownKind = () => resolved(known()?.kind ?? "GQA", sizesNow());
-  const kindNow = () => resolved(traits.get("kind") ?? known()?.kind ?? "GQA", sizesNow());
+  const asked = () => traits.get("kind") ?? known()?.kind ?? "GQA";
+  const kindNow = () => resolved(asked(), sizesNow());
   const pick = (label, trait, options, change = (i) => write(traits, trait, options[i])) => ({ trait, options, ...choice({
     label, options, value: Math.max(0, options.indexOf(traits.get(trait))), signal, change }) });
   const model = pick("model", "model", [...models.map(({ name }) => name), OWN], (i) => {
@@ -64,7 +65,7 @@ function render({ model: traits, el: root }) {
     writeAll(traits, { ...Object.fromEntries(sizes), kind: kept === "MLA" ? "MLA" : traits.get("kind"), model: OWN });
   };
   const controls = sizeControls({
-    most: { ...LOADS, ...CACHE_DIALS }, signal,
+    most: { ...LOADS, ...CACHE_DIALS }, signal, law: (sizes) => (asked() === "GQA" ? lawInWords(sizes) : ""),
     read: () => Object.fromEntries([...loads.map((name) => [name, traits.get(name)]), ...names.map((name) => [name, sizesNow()[name]])]),
     put: (changes) => (loads.some((name) => name in changes) ? writeAll(traits, changes) : own(changes)),
   });
@@ -88,7 +89,7 @@ function render({ model: traits, el: root }) {
     model.show(model.options.indexOf(traits.get("model")));
     for (const { trait, options, show } of rest) show(options.indexOf(traits.get(trait)));
     const valid = controls.draw();
-    picture.classList.toggle("mhsa-off", !valid);
+    controls.nodes.n_kv_heads.hidden = asked() !== "GQA";
     picture.hidden = !valid && !rows.hasChildNodes();
     if (!valid) return;
     const accelerator = accelerators.find(({ name }) => name === traits.get("accelerator"));

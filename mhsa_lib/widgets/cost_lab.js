@@ -10,15 +10,20 @@ function render({ model: traits, el: root }) {
   const { body, signal, end } = frame(root, "cost-lab");
   const [models, accelerators] = [traits.get("models"), traits.get("accelerators")];
   const names = (list) => list.map(({ name }) => name);
-  const pick = (label, trait, options, change = (value) => write(traits, trait, value)) => ({ trait, options, ...choice({
+  const pick = (label, trait, options, change = (value) => put(trait, value)) => ({ trait, options, ...choice({
     label, options, value: options.indexOf(traits.get(trait)), signal, change: (i) => change(options[i]),
   }) });
   const place = notice({ signal });
-  let moved = null;
+  let moved = { words: "" };
+  /** What moved along is said until the next change. */
+  const put = (trait, value) => {
+    moved.words = "";
+    write(traits, trait, value);
+  };
   /** The dtype moves along to the first that the accelerator has, and on the way back comes back. */
   function setAccelerator(name) {
     const [{ peak }, before] = [accelerators.find((one) => one.name === name), traits.get("dtype")];
-    const wish = before === moved?.dtype ? moved.wish : before;
+    const wish = before === moved.dtype ? moved.wish : before;
     const dtype = peak[wish] ? wish : Object.keys(peak)[0];
     const why = dtype === wish ? "as before" : `the ${lacks(name, before)}`;
     moved = { accelerator: name, dtype, wish, words: dtype === before ? "" : `dtype ${before} → ${dtype}: ${why}.` };
@@ -31,12 +36,12 @@ function render({ model: traits, el: root }) {
   ];
   const dials = ["context", "batch"].map((trait) => ({ trait, ...dial({
     label: trait, unit: { context: "token", batch: "sequence" }[trait], max: { context: 1_048_576, batch: 1024 }[trait],
-    value: traits.get(trait), signal, change: (size) => write(traits, trait, size), wrong: place.wrong,
+    value: traits.get(trait), signal, change: (size) => put(trait, size), wrong: place.wrong,
   }) }));
   const dtypes = choices.find(({ trait }) => trait === "dtype");
   const fused = check({
     label: "fused: scores never reach memory", value: traits.get("fused"), signal,
-    change: (on) => write(traits, "fused", on),
+    change: (on) => put("fused", on),
   });
   const [memory, stages] = [el("tbody"), el("tbody")];
   const roof = el("div", { class: "mhsa-roof" });
@@ -63,9 +68,9 @@ function render({ model: traits, el: root }) {
     const cost = costOf({ ...state, model, accelerator, fused: traits.get("fused") });
     for (const option of dtypes.select.options) option.disabled = !accelerator.peak[option.value];
     const others = Object.keys(accelerator.peak);
-    place.say(cost.peak ? { along: moved?.accelerator === accelerator.name && moved.dtype === state.dtype ? moved.words : "" } : {
+    place.say(cost.peak ? { along: moved.accelerator === accelerator.name && moved.dtype === state.dtype ? moved.words : "" } : {
       wrong: `The ${lacks(accelerator.name, state.dtype)}; choose ${others.join(" or ")}.`,
-      offers: others.map((dtype) => [`dtype = ${dtype}`, () => write(traits, "dtype", dtype)]),
+      offers: others.map((dtype) => [`dtype = ${dtype}`, () => put("dtype", dtype)]),
     });
     memory.replaceChildren(...memoryRows(needs(cost, model, state), accelerator.memory));
     for (const part of [roof, limits]) part.hidden = !cost.peak;

@@ -19,9 +19,10 @@ const UP_AND_DOWN = { ArrowUp: 1, ArrowDown: -1, PageUp: PAGE, PageDown: -PAGE }
 const ALONG = { ...UP_AND_DOWN, ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
 
 /**
- * A number to slide from stop to stop, or to type. What is typed or given stays a stop of its own,
- * unless `show` comes with the only ones a rule leaves. `wrong` hears why a typed number is refused
- * and what would do, or null when the mistake is gone.
+ * A number to slide from stop to stop, or to type: typed, it counts once it is confirmed, and Escape
+ * restores what was there. What is typed or given stays a stop of its own, unless `show` comes with
+ * the only ones a rule leaves. `wrong` hears why a typed number is refused and what would do, or null
+ * when the mistake is gone.
  */
 export function dial({ label, unit, min = 1, max, stops = doublings(max), whole = true, value, signal, change, wrong }) {
   const id = uid();
@@ -48,17 +49,23 @@ export function dial({ label, unit, min = 1, max, stops = doublings(max), whole 
     wrong(null);
     change(size);
   }
-  const step = (keys) => (event) => {
+  const step = (keys, from) => (event) => {
     const by = event.ctrlKey || event.altKey || event.metaKey ? undefined : keys[event.key];
     if (by === undefined) return;
     event.preventDefault();
-    const ahead = by > 0 ? list.filter((stop) => stop > now) : list.filter((stop) => stop < now).reverse();
+    const at = from();
+    const ahead = by > 0 ? list.filter((stop) => stop > at) : list.filter((stop) => stop < at).reverse();
     if (ahead.length) take(ahead[Math.min(Math.abs(by), ahead.length) - 1]);
   };
   range.addEventListener("input", () => take(list[range.value]), { signal });
-  range.addEventListener("keydown", step(ALONG), { signal });
-  typed.addEventListener("keydown", step(UP_AND_DOWN), { signal });
-  typed.addEventListener("input", () => {
+  range.addEventListener("keydown", step(ALONG, () => now), { signal });
+  typed.addEventListener("keydown", step(UP_AND_DOWN, () => (typed.value === "" ? now : Number(typed.value))), { signal });
+  typed.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape") return;
+    if (typed.ariaInvalid === "true") wrong(null);
+    show(now, rule);
+  }, { signal });
+  typed.addEventListener("change", () => {
     const size = Number(typed.value);
     const fits = typed.value !== "" && (!whole || Number.isInteger(size)) && size >= min && size <= max;
     if (fits) return take(size);

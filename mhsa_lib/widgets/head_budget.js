@@ -13,9 +13,10 @@ export function budgetSummary({ d_model, n_heads, d_head }) {
   const [heads, width] = [n_heads === 1 ? "1 head" : `${grouped(n_heads)} heads`, n_heads * d_head];
   const free = width === d_model ? "" : ` Here n_heads · d_head is ${grouped(width)}, not d_model: `
     + `parameters ${change(d_model, width)} compared with d_head = d_model / n_heads.`;
+  const [now, one] = [d_head, width].map((most) => grouped(Math.min(most, d_model)));
   const each = n_heads === 1 ? "Each query gets one distribution."
     : `Each query gets ${grouped(n_heads)} distributions instead of 1, and each score compares in at most `
-      + `${grouped(Math.min(d_head, d_model))} directions instead of ${grouped(Math.min(width, d_model))}.`;
+      + `${now} directions${now === one ? ", as with one head" : ` instead of ${one}`}.`;
   return `${heads} of width ${grouped(d_head)} ${n_heads === 1 ? "costs" : "cost"} the parameters and products of one head of width `
     + `${grouped(width)}. ${each}${free}`;
 }
@@ -44,7 +45,6 @@ function render({ model, el: root }) {
   function draw() {
     const given = read();
     const valid = controls.draw();
-    picture.classList.toggle("mhsa-off", !valid);
     picture.hidden = !valid && !rows.hasChildNodes();
     if (!valid) return;
     const sizes = { ...given, d_head: given.d_head ?? given.d_model / given.n_heads };
@@ -84,13 +84,16 @@ function tradeOff({ n_heads, d_head }, trained, width) {
   };
   const across = Array.from({ length: Math.floor(Math.log2(farthest)) + 1 }, (_, i) => label(`${2 ** i}`, {
     x: x(2 ** i), y: height - bottom + 16, "text-anchor": "middle", class: "mhsa-tick" }));
-  const up = [1, 8, 64, 512, 4096, 32_768].filter((v) => v <= most).flatMap((v) => [
+  const up = [1, 8, 64, 512, 4096, 32_768, 262_144, 2_097_152].filter((v) => v <= most).flatMap((v) => [
     svg("line", { x1: left, x2: width - right, y1: y(v), y2: y(v), class: "mhsa-grid" }),
-    label(`${v}`, { x: left - 6, y: y(v) + 4, "text-anchor": "end", class: "mhsa-tick" })]);
+    label(v < 1e5 ? `${v}` : short(v), { x: left - 6, y: y(v) + 4, "text-anchor": "end", class: "mhsa-tick" })]);
+  const told = []; // numbers that would run into others are left out
   const dots = trained.flatMap((run) => {
     const [cx, cy] = [x(run.n_heads), y(512 / run.n_heads)];
+    const free = told.every(([left, line]) => Math.abs(cx - left) > 62 || Math.abs(cy - line) > 12);
+    if (free) told.push([cx, cy]);
     return [svg("circle", { cx, cy, r: 4, class: "mhsa-run" }),
-      label(`${run.bleu.toFixed(1)} / ${run.perplexity.toFixed(2)}`, { x: cx + 9, y: cy - 6, class: "mhsa-tick" })];
+      free ? label(`${run.bleu.toFixed(1)} / ${run.perplexity.toFixed(2)}`, { x: cx + 9, y: cy - 6, class: "mhsa-tick" }) : null];
   });
   const [px, py] = [x(n_heads), y(d_head)];
   return svg("svg", {

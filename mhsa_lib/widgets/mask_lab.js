@@ -158,8 +158,9 @@ function paintable(tokens, signal, current, paint) {
   const buttons = [corner, ...columns, ...all.flatMap((query) => [rows[query], ...pairs[query]])];
   for (const one of buttons) {
     one.node.addEventListener("pointerdown", (event) => {
-      handled = event.pointerType === "mouse" && event.button === 0 ? one : null;
+      handled = event.button === 0 ? one : null;
       if (handled === null) return;
+      event.target.releasePointerCapture(event.pointerId); // a finger enters the cells that it passes
       stroke = opposite(one);
       paint(one.cells, stroke);
     }, { signal });

@@ -1,13 +1,13 @@
 // What needs memory, beside the memory there is: bars in bytes, and in words whether it fits.
 
-import { el, fixed } from "./kit.js";
+import { el, fixed, grouped } from "./kit.js";
 import { binary } from "./costs.js";
 
 /** Whether the cache fits, in words. */
 export function fits(cache, { name, memory }) {
   const share = cache / memory;
   const room = `the ${binary(memory)} of one ${name}`;
-  if (share > 1) return `The cache of ${binary(cache)} does not fit: it is ${fixed(share, 1)} times ${room}.`;
+  if (share > 1) return `The cache of ${binary(cache)} does not fit: it is ${share < 1000 ? fixed(share, 1) : grouped(share)} times ${room}.`;
   const percent = 100 * share < 1 ? "less than 1" : fixed(100 * share, 0);
   return `The cache of ${binary(cache)} takes ${percent} % of ${room}; the model's weights need room beside it.`;
 }

@@ -52,7 +52,7 @@ function render({ model, el: root }) {
   const blocks = heads.map((h) => block(h, W_O, width));
   const high = BARS.top + BARS.height + 30 + W_O.length * ROW + z.length * 8;
   const wide = GUTTER + cells.length * STEP + 4;
-  const picture = svg("svg", { viewBox: `0 0 ${wide} ${high}`, style: `min-width:${0.8 * wide}px;max-width:${1.2 * wide}px` },
+  const picture = svg("svg", { viewBox: `0 0 ${wide} ${high}`, style: `min-width:${0.7 * wide}px;max-width:${1.2 * wide}px` },
     svg("defs", {}, inks.map(pattern)), scale.node,
     svg("g", { "aria-hidden": "true" }, heading(0, "y", BARS.top + 8), heading(0, "W_O"), heading(GUTTER - 19, "z"), heads.map((h) => owner(h, width, inks[h]))),
     svg("g", { role: "radiogroup", "aria-label": "Coordinates of y" }, cells.map((cell) => cell.node)), blocks.map((block) => block.node));
@@ -61,7 +61,7 @@ function render({ model, el: root }) {
   body.append(
     el("div", { class: "mhsa-controls" }, token.node, switches.map(({ node }) => node)),
     el("div", { class: wide < 500 ? "mhsa-sides mhsa-beside" : "mhsa-sides" },
-      el("div", {}, el("div", { class: "mhsa-scroll" }, picture), el("p", { class: "mhsa-key" },
+      el("div", {}, el("div", { class: "mhsa-scroll", role: "group", "aria-label": "y and W_O" }, picture), el("p", { class: "mhsa-key" },
         "Above: y, one bar per coordinate; ◆ is the sum of its parts, a dashed line what it is with all heads on. ",
         "Below: z of the token, and W_O, a block of rows per head. A square is as large as its number, hollow if negative.")),
       sums),

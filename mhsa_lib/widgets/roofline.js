@@ -14,9 +14,9 @@ export function regime({ stage, intensity, ridge, limit }) {
     + `${times} times ${limit === "memory" ? "below" : "above"} it`;
 }
 
-/** Seconds in three digits with a unit. */
+/** A time in three digits with a unit; days may have more. */
 export function duration(seconds) {
-  const [factor, unit] = seconds < 1e-3 ? [1e6, "µs"] : seconds < 1 ? [1e3, "ms"] : [1, "s"];
+  const [factor, unit] = seconds < 1e-3 ? [1e6, "µs"] : seconds < 1 ? [1e3, "ms"] : seconds < 86_400 ? [1, "s"] : [1 / 86_400, "days"];
   const value = seconds * factor;
   return `${value < 1000 ? Number(value.toPrecision(3)) : grouped(value)} ${unit}`;
 }

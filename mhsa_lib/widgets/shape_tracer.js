@@ -54,7 +54,6 @@ function render({ model, el: root }) {
   function draw() {
     dtype.show(dtypes.indexOf(model.get("dtype")));
     const valid = sizes.draw();
-    table.classList.toggle("mhsa-off", !valid);
     if (!valid) return;
     const axes = axisSizes(read(), fixed);
     const wires = ledger(model.get("recipe"), axes, DTYPES[model.get("dtype")]);

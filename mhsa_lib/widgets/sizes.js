@@ -77,14 +77,15 @@ export function repairs(sizes, most) {
 /**
  * Dials for the sizes in `most`, a switch for d_head = d_model / n_heads, and the notice under
  * them. `read` gives all sizes, `put` takes those that changed, and `draw` shows the sizes and
- * returns whether they go together.
+ * returns whether they go together; `law` tells the rules that hold.
  */
-export function sizeControls({ most, read, put, signal }) {
+export function sizeControls({ most, read, put, signal, law = "n_heads" in most ? lawInWords : () => "" }) {
   const names = Object.keys(most);
   const place = notice({ signal, tall: "n_heads" in most });
   const start = read();
   const [wished, ours] = [{}, {}];
   let along = "";
+  let told = start; // the last sizes that went together, and what was asked for since
 
   const dials = Object.fromEntries(names.map((name) => [name, dial({
     label: name, unit: UNITS[name], max: most[name], stops: DOUBLED.includes(name) ? doublings(most[name]) : roundSizes(most[name]),
@@ -102,7 +103,8 @@ export function sizeControls({ most, read, put, signal }) {
     const before = read();
     wish(name, size, before);
     const after = settled({ ...before, [name]: size }, name, wished, most);
-    along = movedInWords(before, after, name);
+    along = movedInWords(told, after, name);
+    told = { ...told, [name]: size };
     if (name === "d_head" && before.d_head === null) along += ` d_head is no longer d_model / n_heads.`;
     Object.assign(ours, after);
     const changes = Object.entries(after).filter(([part, value]) => value !== before[part]);
@@ -116,12 +118,14 @@ export function sizeControls({ most, read, put, signal }) {
     Object.assign(ours, sizes);
     derived.show(sizes.d_head === null);
     const problem = problemOf(sizes);
+    if (problem === null || changed.length) told = sizes;
     for (const name of names) {
+      dials[name].node.classList.toggle("mhsa-stale", problem !== null && sizes[name] === null);
       if (sizes[name] !== null) dials[name].show(sizes[name], left(name, sizes, most));
       else if (problem === null) dials[name].show(sizes.d_model / sizes.n_heads);
     }
     const offers = problem === null ? [] : repairs(sizes, most).map(([name, size]) => [`${name} = ${size}`, () => change(name, size)]);
-    place.say(problem === null ? { law: "n_heads" in most ? lawInWords(sizes) : "", along } : { wrong: problem, offers });
+    place.say(problem === null ? { law: law(sizes), along } : { wrong: problem.replace(/;.*/, "."), offers });
     return problem === null;
   }
   return { nodes: Object.fromEntries(names.map((name) => [name, dials[name].node])), derived: derived.node, notice: place.node, draw };

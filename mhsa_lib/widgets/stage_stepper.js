@@ -97,7 +97,7 @@ function render({ model, el: root }) {
     else return;
     if (press) event.preventDefault();
   }, { signal });
-  typed.addEventListener("input", () => {
+  typed.addEventListener("change", () => {
     const { value, wrong } = typedNumber(typed.value, LARGEST);
     typed.setAttribute("aria-invalid", Boolean(wrong));
     if (wrong) return mistake.wrong(wrong, [repair()]);
@@ -105,7 +105,10 @@ function render({ model, el: root }) {
     return change(model.get("selected"), value);
   }, { signal });
   typed.addEventListener("keydown", ({ key }) => {
-    if (key === "Enter" || key === "Escape") sheets.cells.get(model.get("selected").join(" ")).td.focus();
+    if (key === "Escape") typed.value = numberAt(wires, model.get("selected"));
+    else if (key !== "Enter" || typedNumber(typed.value, LARGEST).wrong) return;
+    sheets.cells.get(model.get("selected").join(" ")).td.focus();
+    light();
   }, { signal });
 
   // --- drawing

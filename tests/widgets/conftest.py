@@ -187,6 +187,17 @@ def said(page, words: str) -> str:
     return page.locator(".mhsa-said").text_content()
 
 
+def confirm(field, text: str) -> None:
+    """Type a number and press Enter: until then it does not count."""
+    field.fill(text)
+    field.press("Enter")
+
+
+def told(problem) -> str:
+    """What is wrong, without the advice of the library: in a figure buttons repair it."""
+    return f"{problem}".partition(";")[0] + "."
+
+
 @pytest.fixture
 def report(request):
     """Print a measured number at the end of the run: ``report("explorer: 12 ms a hover")``."""

@@ -42,8 +42,10 @@ test("what fits is a share, what does not is a multiple", () => {
   assert.match(fits(2 ** 29, CHIP), /512 MiB takes 50 % of the 1 GiB of one chip/);
   assert.match(fits(2 ** 20, CHIP), /less than 1 %/);
   assert.match(fits(2 ** 31, CHIP), /does not fit: it is 2\.0 times the 1 GiB of one chip/);
+  assert.match(fits(2 ** 50, CHIP), /does not fit: it is 1,048,576 times the 1 GiB of one chip/);
 });
 
 test("a time has three digits and a unit", () => {
-  assert.deepEqual([3.58e-3, 2.24e-4, 1.5, 436_326].map(duration), ["3.58 ms", "224 µs", "1.5 s", "436,326 s"]);
+  assert.deepEqual([3.58e-3, 2.24e-4, 1.5, 43_632, 436_326, 30_744_573, 1e9].map(duration),
+    ["3.58 ms", "224 µs", "1.5 s", "43,632 s", "5.05 days", "356 days", "11,574 days"]);
 });

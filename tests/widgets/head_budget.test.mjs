@@ -9,6 +9,7 @@ test("at the usual width nothing is said of a free one", () => {
   const text = budgetSummary({ d_model: 512, n_heads: 8, d_head: 64 });
   assert.match(text, /^8 heads of width 64 cost the parameters and products of one head of width 512\./);
   assert.match(text, /8 distributions instead of 1, and each score compares in at most 64 directions instead of 512\.$/);
+  assert.match(budgetSummary({ d_model: 64, n_heads: 8, d_head: 64 }), /in at most 64 directions, as with one head\. Here/);
 });
 
 test("a width of its own is said with what it does to the parameters", () => {

@@ -9,7 +9,7 @@ from mhsa_lib import checks, costs
 from mhsa_lib.configurations import ACCELERATORS, CONFIGURATIONS, LATENT, find
 from mhsa_lib.widgets import CacheCalculator
 from mhsa_lib.widgets.cache_calculator import MODELS, NUMBER_BYTES, OPTIONS, OWN, SIZES, sizes
-from tests.widgets.conftest import milliseconds, node, said, table
+from tests.widgets.conftest import confirm, milliseconds, node, said, table, told
 
 
 def test_every_model_keeps_the_bytes_of_its_configuration():
@@ -135,7 +135,7 @@ def test_every_choice_is_operated(open_figure):
     assert page.locator("option:disabled").text_content() == "GQA"
     page.get_by_label("dtype").select_option("int8")
     page.get_by_label("accelerator", exact=True).select_option("T4")
-    page.get_by_label("sequences, exactly").fill("16")
+    confirm(page.get_by_label("sequences, exactly"), "16")
     page.get_by_label("tokens", exact=True).focus()
     page.keyboard.press("ArrowLeft")
     assert page.get_by_label("tokens, exactly").input_value() == "65536"
@@ -145,11 +145,11 @@ def test_every_choice_is_operated(open_figure):
 
 def test_turning_a_size_makes_the_sizes_ones_own(open_figure):
     page = open_figure(CacheCalculator(model="DeepSeek-V3"))
-    page.get_by_label("layers, exactly").fill("10")
+    confirm(page.get_by_label("layers, exactly"), "10")
     assert page.get_by_label("model").input_value() == OWN
     assert page.get_by_label("kind", exact=True).input_value() == "MLA"
     assert table(page, "What each kind keeps")["MLA"][:2] == ["576", "11,520"]
-    page.get_by_label("d_latent, exactly").fill("100")
+    confirm(page.get_by_label("d_latent, exactly"), "100")
     assert table(page, "What each kind keeps")["MLA"][:2] == ["164", "3,280"]
     page.get_by_label("model").select_option("Llama 3.1 70B")
     assert page.get_by_label("layers, exactly").input_value() == "80"
@@ -158,14 +158,39 @@ def test_turning_a_size_makes_the_sizes_ones_own(open_figure):
     assert table(page, "What each kind keeps")["GQA"][1] == "327,680"
 
 
+def test_heads_for_keys_are_there_where_the_kind_shares_them(open_figure):
+    page = open_figure(CacheCalculator())
+    heads, kind = (
+        page.get_by_label("n_kv_heads, exactly"),
+        page.get_by_label("kind", exact=True),
+    )
+    law = page.locator(".mhsa-notice .mhsa-quiet")
+    assert (heads.is_visible(), law.inner_text()) == (
+        True,
+        "n_kv_heads divides n_heads: 32 / 8 = 4.",
+    )
+    for name in ("MHA", "MQA", "MLA"):
+        kind.select_option(name)
+        assert (heads.is_visible(), law.inner_text()) == (False, "")
+    kind.select_option("GQA")
+    assert heads.is_visible()
+    page.get_by_label("model").select_option("DeepSeek-V3")
+    assert not heads.is_visible()
+    page.get_by_label("model").select_option("GPT-2")
+    confirm(heads, "4")  # a plain model's heads can be shared
+    assert kind.input_value() == "GQA"
+    confirm(heads, "12")
+    assert (kind.input_value(), heads.is_visible()) == ("MHA", True)
+
+
 def test_heads_that_do_not_divide_are_explained(open_figure):
     page = open_figure(CacheCalculator())
-    page.get_by_label("n_kv_heads, exactly").fill("5")
+    confirm(page.get_by_label("n_kv_heads, exactly"), "5")
     with pytest.raises(ValueError, match="n_kv_heads=5") as raised:
         checks.divides(n_heads=32, n_kv_heads=5)
-    assert page.get_by_role("alert").text_content() == str(raised.value)
+    assert page.get_by_role("alert").text_content() == told(raised.value)
     assert table(page, "What each kind keeps")["GQA"][0] == "2,048"  # the last good state
-    page.get_by_label("n_kv_heads, exactly").fill("4")
+    confirm(page.get_by_label("n_kv_heads, exactly"), "4")
     assert page.get_by_role("alert").text_content() == ""
     assert table(page, "What each kind keeps")["GQA"][0] == "1,024"
 
@@ -174,14 +199,14 @@ def test_python_that_starts_with_heads_that_do_not_divide(open_figure):
     page = open_figure(CacheCalculator(model=OWN, n_kv_heads=5))
     assert "n_kv_heads=5 does not divide" in page.get_by_role("alert").text_content()
     assert page.get_by_role("table").count() == 0  # nothing is drawn yet
-    page.get_by_label("n_kv_heads, exactly").fill("8")
+    confirm(page.get_by_label("n_kv_heads, exactly"), "8")
     assert table(page, "What each kind keeps")["GQA"][0] == "2,048"
 
 
 @pytest.mark.parametrize("typed", ["", "0", "-1", "2.5", "1e300", "16777217"])
 def test_what_is_no_size_is_said_and_changes_nothing(open_figure, typed):
     page = open_figure(CacheCalculator())
-    page.get_by_label("tokens, exactly").fill(typed)
+    confirm(page.get_by_label("tokens, exactly"), typed)
     alert = page.get_by_role("alert").text_content()
     assert "tokens must be a whole number from 1 to 16777216" in alert
     bars = table(page, "The cache, beside")

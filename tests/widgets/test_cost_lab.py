@@ -9,7 +9,7 @@ from mhsa_lib import costs, roofline
 from mhsa_lib.configurations import ACCELERATORS, CONFIGURATIONS, Configuration, find
 from mhsa_lib.widgets import CostLab
 from mhsa_lib.widgets.cost_lab import NUMBER_BYTES, OPTIONS
-from tests.widgets.conftest import milliseconds, node, said, table
+from tests.widgets.conftest import confirm, milliseconds, node, said, table
 
 EXACT = 2**53  # the largest whole numbers that JavaScript tells apart
 
@@ -176,7 +176,7 @@ def test_every_choice_is_operated(open_figure):
     page.get_by_label("model").select_option("Llama 3.1 405B")
     page.get_by_label("n_kv_heads").select_option(index=1)
     page.get_by_label("cache dtype").select_option("float32")
-    page.get_by_label("batch, exactly").fill("2")
+    confirm(page.get_by_label("batch, exactly"), "2")
     cache = find("Llama 3.1 405B").cache_bytes(131_072, batch=2, itemsize=4)
     assert cache == 252 * 2**30
     assert table(page, "Bytes, beside")["cache, GQA: 8 of 128, configured"][-1] == "252 GiB"
@@ -233,7 +233,7 @@ def test_a_dtype_without_tensor_cores_is_said(open_figure):
 @pytest.mark.parametrize("typed", ["", "0", "-1", "2.5", "1e300", "1048577"])
 def test_what_is_no_size_is_said_and_changes_nothing(open_figure, typed):
     page = open_figure(CostLab())
-    page.get_by_label("context, exactly").fill(typed)
+    confirm(page.get_by_label("context, exactly"), typed)
     assert (
         "context must be a whole number from 1 to 1048576"
         in page.get_by_role("alert").text_content()

@@ -16,7 +16,7 @@ from mhsa_lib.variants import GroupedQueryAttention
 from mhsa_lib.widgets import figure as base
 from mhsa_lib.widgets.figure import Figure
 from tests.needs import missing
-from tests.widgets.conftest import JS
+from tests.widgets.conftest import JS, confirm
 from tools import ROOT
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
@@ -230,9 +230,65 @@ def test_two_figures_of_a_kind_share_code_and_keep_apart(open_figure):
 
     page = open_figure(Two())
     first, second = (page.get_by_label("seq, exactly").nth(i) for i in (0, 1))
-    first.fill("77")
+    confirm(first, "77")
     assert (first.input_value(), second.input_value()) == ("77", "9")
     assert page.evaluate("mhsaModules.size") == 1
+
+
+@pytest.mark.parametrize("make", [widgets.ShapeTracer, widgets.HeadBudget])
+def test_a_figure_in_a_centred_place_begins_at_the_left(open_figure, make):
+    class Centred:
+        def html(self):
+            return f'<div style="text-align: center">{make().html()}</div>'
+
+    page = open_figure(Centred())
+    aligned = page.locator(".mhsa-body > *").evaluate_all(
+        "all => all.map(one => getComputedStyle(one).textAlign)"
+    )
+    assert set(aligned) <= {"start", "left"}
+
+
+PHONE = (
+    339  # the width of a figure in the book on a phone of 390 pixels, and the test's margins
+)
+CUT = """() => [...document.querySelectorAll(".mhsa-figure :not(pre)")].filter((one) =>
+  one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "auto",
+).map((one) => [
+    one.className.split(" ")[0],
+    one.tabIndex === 0 || one.querySelector("[tabindex='0']") !== null,
+    one.role, one.ariaLabel,
+    getComputedStyle(one).backgroundImage.includes("gradient")])"""
+
+
+@every_figure
+def test_nothing_is_cut_on_a_phone_without_a_sign(open_figure, name):
+    page = open_figure(MAKE[name](), width=PHONE)
+    cut = page.evaluate(CUT)
+    for element, tab, role, label, hint in cut:
+        assert (element, tab, role, hint) == ("mhsa-scroll", True, "group", True)
+        assert label
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        output_sum,
+        lambda: widgets.ShapeTracer(d_model=768, n_heads=12, seq=2048),
+        lambda: widgets.HeadBudget(n_heads=32),
+        widgets.CacheCalculator,
+    ],
+)
+def test_what_a_chapter_asks_about_fits_a_phone(open_figure, make):
+    assert open_figure(make(), width=PHONE).evaluate(CUT) == []
+
+
+def test_words_in_a_drawing_can_be_read_on_a_phone(open_figure):
+    page = open_figure(output_sum(), width=PHONE)
+    heights = page.locator(".mhsa-scroll svg text").evaluate_all(
+        "all => all.map(one => one.getScreenCTM().a"
+        " * parseFloat(getComputedStyle(one).fontSize))"
+    )
+    assert min(heights) >= 9
 
 
 def test_a_script_that_would_end_its_own_tag_is_refused(monkeypatch):

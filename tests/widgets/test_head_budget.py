@@ -9,7 +9,7 @@ from traitlets import TraitError
 from mhsa_lib import MultiHeadAttention, checks, costs, trace
 from mhsa_lib.configurations import TABLE_3A
 from mhsa_lib.widgets import HeadBudget
-from tests.widgets.conftest import milliseconds, node
+from tests.widgets.conftest import confirm, milliseconds, node, told
 
 
 def rows(page) -> dict[str, list[str]]:
@@ -82,7 +82,7 @@ def test_a_size_outside_its_dial_is_refused(wrong):
 def test_the_reader_turns_the_dials(open_figure):
     page = open_figure(HeadBudget())
     assert rows(page)["distributions for each query"] == ["1", "8", "× 8"]
-    page.get_by_label("n_heads, exactly").fill("16")
+    confirm(page.get_by_label("n_heads, exactly"), "16")
     found = rows(page)
     count = f"{sum(costs.parameters(512, 16).values()):,}"
     assert found["parameters of W_Q, W_K, W_V, W_O"] == [count, count, "same"]
@@ -92,7 +92,7 @@ def test_the_reader_turns_the_dials(open_figure):
     page.keyboard.press("ArrowRight")
     assert rows(page)["numbers in weights"] == [f"{64**2:,}", f"{16 * 64**2:,}", "× 16"]
     page.get_by_label("d_head = d_model / n_heads").uncheck()
-    page.get_by_label("d_head, exactly").fill("128")
+    confirm(page.get_by_label("d_head, exactly"), "128")
     assert rows(page)["parameters of W_Q, W_K, W_V, W_O"][1] == f"{4 * 512 * 2048:,}"
     page.wait_for_function("document.querySelector('.mhsa-said').textContent.includes('2,048')")
     said = page.locator(".mhsa-said").text_content()
@@ -101,11 +101,11 @@ def test_the_reader_turns_the_dials(open_figure):
 
 def test_heads_that_do_not_divide_are_explained_and_repaired(open_figure):
     page = open_figure(HeadBudget())
-    page.get_by_label("n_heads, exactly").fill("5")
+    confirm(page.get_by_label("n_heads, exactly"), "5")
     with pytest.raises(ValueError, match="n_heads=5") as raised:
         checks.head_width(512, 5)
     alert = page.get_by_role("alert")
-    assert alert.text_content() == str(raised.value)
+    assert alert.text_content() == told(raised.value)
     assert rows(page)["distributions for each query"] == [
         "1",
         "8",
@@ -121,7 +121,7 @@ def test_heads_that_do_not_divide_are_explained_and_repaired(open_figure):
 @pytest.mark.parametrize("typed", ["", "0", "-3", "1.5", "1e300", "99999"])
 def test_what_is_no_size_is_said_and_changes_nothing(open_figure, typed):
     page = open_figure(HeadBudget())
-    page.get_by_label("n_heads, exactly").fill(typed)
+    confirm(page.get_by_label("n_heads, exactly"), typed)
     assert (
         "n_heads must be a whole number from 1 to 512"
         in page.get_by_role("alert").text_content()
@@ -135,6 +135,29 @@ def test_python_that_starts_with_heads_that_do_not_divide(open_figure):
     assert page.get_by_role("table").count() == 0  # nothing is drawn yet
     page.get_by_role("button", name="n_heads = 8").click()
     assert rows(page)["distributions for each query"] == ["1", "8", "× 8"]
+
+
+def test_the_axis_of_widths_reaches_over_the_line(open_figure):
+    page = open_figure(HeadBudget(d_model=16_384, n_heads=512, d_head=16_384))
+    height = "all => Math.min(...all.map(one => one.getBoundingClientRect().y))"
+    grid = page.locator(".mhsa-chart .mhsa-grid").evaluate_all(height)
+    line = page.locator(".mhsa-budget-line").evaluate_all(height)
+    assert grid - line < 30  # two octaves of 23
+
+
+RINGS = """() => {
+  const all = [...document.querySelectorAll(".mhsa-chart .mhsa-tick")];
+  const rings = all.filter((one) => one.textContent.includes(" / "));
+  const boxes = rings.map((one) => one.getBoundingClientRect());
+  return boxes.some((a, i) => boxes.some((b, j) => i < j
+    && a.left < b.right && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2));
+}"""
+
+
+@pytest.mark.parametrize("width", [339, 1280])
+@pytest.mark.parametrize("sizes", [{}, {"d_model": 16_384, "n_heads": 512, "d_head": 16_384}])
+def test_the_numbers_of_the_rings_do_not_run_into_each_other(open_figure, width, sizes):
+    assert not open_figure(HeadBudget(**sizes), width=width).evaluate(RINGS)
 
 
 @pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (390, "light"), (1000, "dark")])

@@ -657,6 +657,18 @@ def test_it_is_accessible_and_never_wider_than_the_page(open_figure, theme, widt
         assert min(min(size) for size in sizes) >= 24
 
 
+def test_twelve_heads_of_a_layer_are_in_sight_on_a_phone(open_figure):
+    page = open_figure(HeadExplorer(weights(12, 12, 6, 6), WORDS), width=339)  # as in the book
+    heads = page.locator(".mhsa-heads")
+    assert heads.evaluate("one => one.scrollWidth - one.clientWidth") == 0
+    sizes = page.locator(".mhsa-head").evaluate_all(EXTENTS)
+    assert min(min(size) for size in sizes) >= 24
+    assert page.evaluate("document.documentElement.scrollWidth") == 339
+    page.set_viewport_size({"width": 300, "height": 900})  # here they do not fit
+    assert heads.evaluate("one => one.scrollWidth > one.clientWidth")
+    assert "gradient" in heads.evaluate("one => getComputedStyle(one).backgroundImage")
+
+
 def test_it_follows_the_width_of_its_place(open_figure):
     page = open_figure(explorer(), width=1000)
     wide = page.locator(".mhsa-map").first.bounding_box()["width"]

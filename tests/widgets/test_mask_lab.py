@@ -13,7 +13,7 @@ from mhsa_lib import empty_row, examples, masks
 from mhsa_lib import functional as F
 from mhsa_lib.widgets import MaskLab
 from mhsa_lib.widgets.mask_lab import LONGEST, RULES
-from tests.widgets.conftest import milliseconds, node
+from tests.widgets.conftest import confirm, milliseconds, node
 from tests.widgets.plain_model import mount_again
 
 BAD = ["<img src=x onerror=alert(1)>", '"', "שלום", "e\u0301", "👩‍👩‍👧", "", "x" * 1000]
@@ -247,7 +247,7 @@ def test_the_one_number_of_a_rule_is_typed_and_slid(open_figure, kind, name):
     page.get_by_label("mask", exact=True).select_option(kind)
     dials = page.locator(".mhsa-dial:visible")
     assert dials.count() == 1
-    dials.get_by_label(f"{name}, exactly").fill("2")
+    confirm(dials.get_by_label(f"{name}, exactly"), "2")
     assert pressed(page) == MaskLab(kind=kind, n=2).mask.tolist()
     dials.get_by_label(name, exact=True).focus()
     page.keyboard.press("ArrowRight")
@@ -259,11 +259,11 @@ def test_the_one_number_of_a_rule_is_typed_and_slid(open_figure, kind, name):
 def test_a_number_that_does_not_fit_is_explained_and_changes_nothing(open_figure, typed):
     page = open_figure(MaskLab(kind="sliding window", n=2))
     before = shown(page)
-    page.get_by_label("window, exactly").fill(typed)
+    confirm(page.get_by_label("window, exactly"), typed)
     alert = page.locator("[role=alert]")
     assert alert.inner_text() == "window must be a whole number from 1 to 6."
     assert shown(page) == before
-    page.get_by_label("window, exactly").fill("3")
+    confirm(page.get_by_label("window, exactly"), "3")
     assert alert.inner_text() == ""
 
 
@@ -302,11 +302,44 @@ def test_a_tap_paints(open_figure):
     assert pressed(page) == mask.tolist()
 
 
-def test_a_finger_that_scrolls_the_page_paints_nothing(open_figure):
+def drag_a_finger(page, *places):
+    """From the middle of one element to that of the next, as a touch screen reports it."""
+    page.evaluate("scrollTo(0, 0)")
+    send = page.context.new_cdp_session(page).send
+    boxes = [place.bounding_box() for place in places]
+    stops = [(b["x"] + b["width"] / 2, b["y"] + b["height"] / 2) for b in boxes]
+    kinds = ["touchStart"] + ["touchMove"] * (len(stops) - 1)
+    for kind, (x, y) in zip(kinds, stops, strict=True):
+        send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
+    send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_timeout(50)
+
+
+def test_a_finger_paints_every_cell_that_it_passes(open_figure):
     page = open_figure(MaskLab(), width=390, has_touch=True)
-    finger = {"pointerType": "touch", "isPrimary": True}
-    cell(page, "cat", "The").dispatch_event("pointerdown", finger)
-    cell(page, "cat", "The").dispatch_event("pointercancel", finger)
+    mask = MaskLab().mask.clone()
+    drag_a_finger(page, *(cell(page, "The", key) for key in ("cat", "sat", "on", "the")))
+    mask[0, 1:5] = True
+    assert pressed(page) == mask.tolist()
+    drag_a_finger(page, *(cell(page, query, "cat") for query in ("cat", "sat", "on", "mat")))
+    mask[[1, 2, 3, 5], 1] = False
+    assert pressed(page) == mask.tolist()
+    drag_a_finger(page, cell(page, "sat", "on"), cell(page, "on", "the"))  # slantwise
+    mask[2, 3] = mask[3, 4] = True
+    assert pressed(page) == mask.tolist()
+    drag_a_finger(
+        page, whole(page, "query the, whole row"), whole(page, "query mat, whole row")
+    )
+    mask[4:] = False
+    assert pressed(page) == mask.tolist()
+    assert page.evaluate("scrollY") == 0
+
+
+def test_a_finger_outside_the_grid_scrolls_the_page_and_paints_nothing(open_figure):
+    page = open_figure(MaskLab(), width=390, has_touch=True)
+    below = page.get_by_role("table", name="Weights of the chosen head").locator("tbody tr")
+    drag_a_finger(page, *(below.nth(i) for i in range(5, -1, -1)))
+    assert page.evaluate("scrollY") > 0
     assert pressed(page) == MaskLab().mask.tolist()
 
 

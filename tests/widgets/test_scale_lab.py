@@ -11,7 +11,7 @@ from traitlets import TraitError
 from mhsa_lib import measure
 from mhsa_lib.widgets import ScaleLab
 from mhsa_lib.widgets.scale_lab import TOKENS, WIDEST, normals
-from tests.widgets.conftest import milliseconds, node
+from tests.widgets.conftest import confirm, milliseconds, node
 from tests.widgets.plain_model import mount_again
 
 SCALES = ScaleLab.scale.values
@@ -183,7 +183,7 @@ def test_every_scale_shows_the_numbers_of_pytorch(open_figure, scale):
     menu = page.get_by_label("scale", exact=True)
     menu.select_option(scale.replace("sqrt(d_head)", "√d_head"))
     for d_head in (1, 7, 300, 1024):
-        page.get_by_label("d_head, exactly").fill(str(d_head))
+        confirm(page.get_by_label("d_head, exactly"), str(d_head))
         assert_shows(page, ScaleLab(scale=scale, d_head=d_head))
 
 
@@ -213,7 +213,7 @@ def test_the_temperature_is_there_when_it_counts_and_takes_keys_and_typing(open_
     slide = page.get_by_label("temperature", exact=True)
     assert not typed.is_visible()
     page.get_by_label("scale", exact=True).select_option("1/temperature")
-    typed.fill("0.5")
+    confirm(typed, "0.5")
     assert_shows(page, ScaleLab(scale="1/temperature", temperature=0.5))
     slide.focus()
     page.keyboard.press("ArrowRight")
@@ -229,12 +229,12 @@ def test_a_number_that_does_not_fit_is_explained_and_changes_nothing(open_figure
     page = open_figure(ScaleLab(scale="1/temperature", temperature=2.0))
     before = numbers(page)
     alert = page.locator("[role=alert]")
-    page.get_by_label("temperature, exactly").fill(bad)
+    confirm(page.get_by_label("temperature, exactly"), bad)
     assert alert.inner_text() == "temperature must be a number from 0.01 to 10000."
     assert numbers(page) == before
-    page.get_by_label("temperature, exactly").fill("3")
+    confirm(page.get_by_label("temperature, exactly"), "3")
     assert alert.inner_text() == ""
-    page.get_by_label("d_head, exactly").fill(bad)
+    confirm(page.get_by_label("d_head, exactly"), bad)
     assert alert.inner_text() == "d_head must be a whole number from 1 to 1024."
 
 
@@ -272,7 +272,7 @@ def test_nothing_runs_off_a_phone(open_figure, theme):
     page = open_figure(
         ScaleLab(scale="1/temperature", temperature=0.01), width=390, theme=theme
     )
-    page.get_by_label("d_head, exactly").fill("1024")
+    confirm(page.get_by_label("d_head, exactly"), "1024")
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert "NaN" not in page.locator(".mhsa-body").inner_html()
 

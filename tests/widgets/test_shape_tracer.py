@@ -15,7 +15,7 @@ from mhsa_lib.variants import GroupedQueryAttention
 from mhsa_lib.widgets import ShapeTracer
 from mhsa_lib.widgets.shape_tracer import recipe
 from tests.test_battery import STAGED
-from tests.widgets.conftest import milliseconds, node
+from tests.widgets.conftest import confirm, milliseconds, node, told
 
 
 def grouped(d_model: int, n_heads: int, n_kv_heads: int, d_head: int) -> MultiHeadAttention:
@@ -152,7 +152,7 @@ def exactly(page, name: str):
 
 def test_typing_a_size_changes_every_row(open_figure):
     page = open_figure(ShapeTracer(batch=2, seq=6, d_model=12, n_heads=3))
-    exactly(page, "seq").fill("100")
+    confirm(exactly(page, "seq"), "100")
     rows = rows_of(page)
     assert rows["weights"][0] == "batch 2 head 3 query 100 key 100"
     assert rows["weights"][3] == short(2 * 3 * 100 * 100 * 4)
@@ -166,7 +166,7 @@ def test_arrow_keys_go_to_the_next_power_of_two_and_what_was_given_stays_a_stop(
     keys = ["Right", "Right", "Left", "Left", "Left", "Left"]
     seen = [press(page, f"Arrow{key}", "seq") for key in keys]
     assert seen == ["8", "16", "8", "6", "4", "2"]
-    exactly(page, "seq").fill("1000")
+    confirm(exactly(page, "seq"), "1000")
     exactly(page, "seq").press("ArrowUp")  # in the field as well
     assert exactly(page, "seq").input_value() == "1024"
     exactly(page, "seq").press("ArrowDown")
@@ -188,12 +188,12 @@ def test_dragging_a_slider_to_its_end_reaches_the_largest_size(open_figure):
 def test_heads_that_do_not_divide_are_explained_and_repaired(open_figure):
     page = open_figure(ShapeTracer(d_model=12, n_heads=3))
     before = rows_of(page)
-    exactly(page, "n_heads").fill("5")
+    confirm(exactly(page, "n_heads"), "5")
     alert = page.locator("[role=alert]")
-    assert alert.inner_text() == words_of(checks.head_width, 12, 5)
+    assert alert.inner_text() == told(words_of(checks.head_width, 12, 5))
     assert rows_of(page) == before
-    exactly(page, "d_model").fill("15")
-    exactly(page, "n_kv_heads").fill("5")
+    confirm(exactly(page, "d_model"), "15")
+    confirm(exactly(page, "n_kv_heads"), "5")
     assert alert.inner_text() == ""
     assert "d_head 3" in rows_of(page)["z"][0]
 
@@ -201,8 +201,8 @@ def test_heads_that_do_not_divide_are_explained_and_repaired(open_figure):
 def test_a_free_width_of_heads_needs_no_division(open_figure):
     page = open_figure(ShapeTracer(d_model=12, n_heads=3))
     page.get_by_label("d_head = d_model / n_heads").uncheck()
-    exactly(page, "d_head").fill("7")
-    exactly(page, "d_model").fill("10")
+    confirm(exactly(page, "d_head"), "7")
+    confirm(exactly(page, "d_model"), "10")
     assert page.locator("[role=alert]").inner_text() == ""
     assert rows_of(page)["concat"][0] == "batch 2 query 6 d_heads 21"
 
@@ -211,7 +211,7 @@ def test_a_free_width_of_heads_needs_no_division(open_figure):
 def test_what_is_no_size_is_said_and_changes_nothing(open_figure, typed):
     page = open_figure(ShapeTracer())
     before = rows_of(page)
-    exactly(page, "seq").fill(typed)
+    confirm(exactly(page, "seq"), typed)
     said = "seq must be a whole number from 1 to 131072."
     assert page.locator("[role=alert]").inner_text() == said
     assert exactly(page, "seq").get_attribute("aria-invalid") == "true"

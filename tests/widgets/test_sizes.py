@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from mhsa_lib import examples, variants, widgets
 from mhsa_lib.widgets.cache_calculator import OWN
 from mhsa_lib.widgets.sizes import problem_of
-from tests.widgets.conftest import node
+from tests.widgets.conftest import confirm, node, told
 
 NAMES = "d_model", "n_heads", "n_kv_heads", "d_head"
 GPT2 = {"batch": 1, "seq": 1024, "d_model": 768, "n_heads": 12}
@@ -115,7 +115,7 @@ def test_what_lies_between_two_valid_states_is_never_said(open_figure):
     }""")
     slide(page, "d_model", "ArrowLeft", "ArrowRight", "Home", "End")
     assert page.evaluate("alerts") == []
-    exactly(page, "n_heads").fill("10")
+    confirm(exactly(page, "n_heads"), "10")
     assert page.evaluate("alerts.length") == 1
 
 
@@ -139,9 +139,9 @@ def test_sliders_of_heads_hold_the_divisors_and_say_so_in_words(open_figure):
 
 def test_ten_heads_of_gpt2_are_refused_and_a_width_of_their_own_repairs_them(open_figure):
     page = open_figure(widgets.ShapeTracer(**GPT2))
-    exactly(page, "n_heads").fill("10")
+    confirm(exactly(page, "n_heads"), "10")
     alert = page.get_by_role("alert")
-    expect(alert).to_have_text(problem_of(768, 10, 10, None))
+    expect(alert).to_have_text(told(problem_of(768, 10, 10, None)))
     assert exactly(page, "n_heads").get_attribute("aria-invalid") == "true"
     slider = page.get_by_label("n_heads", exact=True)
     assert slider.get_attribute("aria-valuetext") == "10 heads, which does not fit"
@@ -160,8 +160,8 @@ def test_every_repair_is_a_button_that_repairs_and_leaves_the_focus_near(open_fi
     page = open_figure(widgets.ShapeTracer(**GPT2))
     buttons = page.get_by_role("group", name="Repairs").get_by_role("button")
     for repair in REPAIRS:
-        exactly(page, "d_model").fill("768")
-        exactly(page, "n_heads").fill("10")
+        confirm(exactly(page, "d_model"), "768")
+        confirm(exactly(page, "n_heads"), "10")
         assert buttons.all_inner_texts() == REPAIRS
         buttons.get_by_text(repair).press("Enter")
         assert page.get_by_role("alert").inner_text() == ""
@@ -172,10 +172,112 @@ def test_every_repair_is_a_button_that_repairs_and_leaves_the_focus_near(open_fi
         page.get_by_label("d_head = d_model / n_heads").check()
 
 
+DIALS = {
+    "ShapeTracer": (lambda: widgets.ShapeTracer(**GPT2), "n_heads", "10"),
+    "HeadBudget": (lambda: widgets.HeadBudget(n_heads=32), "n_heads", "5"),
+    "CacheCalculator": (widgets.CacheCalculator, "n_kv_heads", "16"),
+    "CostLab": (widgets.CostLab, "batch", "12"),
+    "ScaleLab": (widgets.ScaleLab, "d_head", "100"),
+    "MaskLab": (lambda: widgets.MaskLab(kind="prefix"), "prefix", "1e9"),
+}
+
+
+@pytest.mark.parametrize("name", DIALS)
+def test_a_number_counts_when_it_is_confirmed_and_escape_restores_it(open_figure, name):
+    make, dial, text = DIALS[name]
+    page = open_figure(make())
+    field, body = exactly(page, dial), page.locator(".mhsa-body")
+    old, before = field.input_value(), body.inner_text()
+    field.fill("")
+    page.keyboard.type(text)
+    page.wait_for_timeout(300)
+    assert body.inner_text() == before
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    assert (field.input_value(), body.inner_text()) == (old, before)
+    confirm(field, "0")
+    assert page.get_by_role("alert").inner_text() != ""
+    page.keyboard.press("Escape")
+    assert (field.input_value(), field.get_attribute("aria-invalid")) == (old, "false")
+    assert body.inner_text() == before
+
+
+def test_a_number_is_confirmed_when_the_reader_goes_on(open_figure):
+    page = open_figure(widgets.ShapeTracer(**GPT2))
+    exactly(page, "n_heads").fill("16")
+    page.keyboard.press("Tab")
+    assert sizes(page, "n_heads", "n_kv_heads", "d_head") == [16, 16, 48]
+
+
+COLOURS = """() => [...document.querySelectorAll(".mhsa-notice ~ *, .mhsa-stale")].map(
+  (one) => [getComputedStyle(one).color, getComputedStyle(one).filter])"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("name", "text"), [("n_heads", "10"), ("seq", "0")])
+@pytest.mark.parametrize("make", [widgets.ShapeTracer, widgets.HeadBudget])
+def test_while_something_is_wrong_one_earlier_state_is_in_grey(
+    open_figure, make, name, text, theme
+):
+    page = open_figure(make(d_model=768, n_heads=12), theme=theme)
+    before, words = page.locator("table").inner_text(), page.get_by_role("status").inner_text()
+    right = page.evaluate(COLOURS)
+    confirm(exactly(page, name), text)
+    page.wait_for_timeout(300)
+    assert page.locator("table").inner_text() == before
+    assert page.get_by_role("status").inner_text() == words
+    assert sizes(page, "d_head") == [64]
+    stale = page.locator(".mhsa-stale").count()
+    assert stale == (name == "n_heads")  # d_head, which hangs on it
+    grey = page.evaluate(COLOURS)
+    assert len(grey) == len(right) + stale
+    assert len(set(map(tuple, grey))) == 1
+    assert grey[0][1] == "grayscale(1)"
+    confirm(exactly(page, name), "8")
+    assert page.evaluate(COLOURS) == right
+
+
+@pytest.mark.parametrize(
+    ("start", "typed", "moved"),
+    [
+        ((512, 8), [("d_model", "1024")], ""),
+        ((768, 12), [("d_model", "7"), ("d_model", "768")], "n_heads 7 → 12"),
+        ((513, 57), [("d_model", "509")], "n_heads 57 → 509"),
+        ((768, 12), [("n_heads", "10"), ("d_model", "770")], ""),
+        ((768, 12), [("n_heads", "10"), ("d_model", "1024")], "n_heads 10 → 8"),
+    ],
+)
+def test_what_moved_along_is_told_from_the_last_sizes_that_were_right(
+    open_figure, start, typed, moved
+):
+    page = open_figure(widgets.HeadBudget(d_model=start[0], n_heads=start[1]))
+    for name, text in typed:
+        exactly(page, name).click()
+        exactly(page, name).press("Control+a")
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+    assert along(page).partition(",")[0] == moved
+
+
+def test_what_moved_while_something_was_wrong_is_told_when_it_is_right(open_figure):
+    page = open_figure(widgets.ShapeTracer(**GPT2))
+    confirm(exactly(page, "n_heads"), "10")
+    confirm(exactly(page, "d_model"), "770")
+    assert along(page) == "n_kv_heads 12 → 10, as many as n_heads."
+
+
+def test_an_alert_advises_nothing_that_its_buttons_do_not_offer(open_figure):
+    page = open_figure(widgets.ShapeTracer(d_model=768, n_heads=32))
+    confirm(exactly(page, "n_kv_heads"), "5")
+    assert page.get_by_role("alert").inner_text() == "n_kv_heads=5 does not divide n_heads=32."
+    buttons = page.get_by_role("group", name="Repairs").get_by_role("button")
+    assert buttons.all_inner_texts() == ["n_kv_heads = 4", "n_kv_heads = 8"]
+
+
 def test_an_arrow_key_leads_from_a_refused_size_to_the_next_that_fits(open_figure):
     page = open_figure(widgets.ShapeTracer(**GPT2))
     for key, heads in (("ArrowRight", 12), ("ArrowLeft", 8)):
-        exactly(page, "n_heads").fill("10")
+        confirm(exactly(page, "n_heads"), "10")
         slide(page, "n_heads", key)
         assert sizes(page, "n_heads") == [heads]
         assert page.get_by_role("alert").inner_text() == ""
@@ -184,7 +286,7 @@ def test_an_arrow_key_leads_from_a_refused_size_to_the_next_that_fits(open_figur
 def test_sizes_that_python_sets_are_explained_and_repaired_in_the_figure(open_figure):
     tracer = widgets.ShapeTracer(d_model=768, n_heads=12, n_kv_heads=5)
     page = open_figure(tracer)
-    expect(page.get_by_role("alert")).to_have_text(tracer.refusal)
+    expect(page.get_by_role("alert")).to_have_text(told(tracer.refusal))
     page.get_by_role("button", name="n_kv_heads = 4").click()
     assert page.get_by_role("alert").inner_text() == ""
     assert "kv_head 4" in page.get_by_role("table").inner_text()
@@ -233,6 +335,24 @@ def test_the_dtype_moves_along_with_the_accelerator_and_comes_back(open_figure):
     assert (dtype.input_value(), along(page)) == ("float32", "")
 
 
+@pytest.mark.parametrize("change", ["context", "batch", "phase", "fused"])
+def test_what_moved_along_is_said_until_the_next_change(open_figure, change):
+    page = open_figure(widgets.CostLab())
+    for name in ("T4", "H200 SXM"):
+        page.get_by_label("accelerator", exact=True).select_option(name)
+    assert along(page) == "dtype float16 → bfloat16: as before."
+    page.set_viewport_size({"width": 700, "height": 900})  # is no change
+    page.wait_for_timeout(50)
+    assert along(page) == "dtype float16 → bfloat16: as before."
+    if change == "phase":
+        page.get_by_label(change).select_option("prefill")
+    elif change == "fused":
+        page.get_by_label(change).uncheck()
+    else:
+        slide(page, change, "ArrowLeft" if change == "context" else "ArrowRight")
+    assert along(page) == ""
+
+
 def test_the_last_token_cannot_be_hidden(open_figure):
     page = open_figure(widgets.HeadExplorer())
     page.locator("details").first.evaluate("details => details.open = true")
@@ -270,7 +390,7 @@ def test_a_mistake_and_its_repair_move_nothing_else(name, width, open_figure):
     page = open_figure(make(), width=width)
     after = page.locator(".mhsa-notice + *")
     before = after.bounding_box()["y"]
-    page.get_by_label(label, exact=True).fill(typed)
+    confirm(page.get_by_label(label, exact=True), typed)
     assert page.get_by_role("alert").inner_text() != ""
     assert after.bounding_box()["y"] == before
     page.get_by_role("button", name=repair).click()
@@ -285,7 +405,7 @@ def test_a_rule_and_its_repairs_move_nothing_else(open_figure):
         after = page.locator(".mhsa-notice + *")
         before = after.bounding_box()["y"]
         for heads in ("10", "100", "12"):
-            exactly(page, "n_heads").fill(heads)
+            confirm(exactly(page, "n_heads"), heads)
             assert after.bounding_box()["y"] == before
         slide(page, "d_model", "ArrowLeft")
         assert after.bounding_box()["y"] == before
@@ -293,8 +413,8 @@ def test_a_rule_and_its_repairs_move_nothing_else(open_figure):
 
 def test_typing_the_same_number_again_unsays_a_mistake(open_figure):
     page = open_figure(widgets.ShapeTracer())
-    exactly(page, "seq").fill("")
-    exactly(page, "seq").fill("6")
+    confirm(exactly(page, "seq"), "")
+    confirm(exactly(page, "seq"), "6")
     assert page.get_by_role("alert").inner_text() == ""
     assert exactly(page, "seq").get_attribute("aria-invalid") == "false"
 
@@ -305,7 +425,7 @@ def test_typing_the_same_number_again_unsays_a_mistake(open_figure):
 def test_a_number_of_the_stepper_is_repaired_by_a_button(typed, repair, open_figure):
     page = open_figure(widgets.StageStepper())
     page.locator("td[data-place='W_K 0 0']").click()
-    page.get_by_role("textbox").fill(typed)
+    confirm(page.get_by_role("textbox"), typed)
     page.get_by_role("button", name=repair).click()
     assert page.get_by_role("alert").inner_text() == ""
     assert page.get_by_role("textbox").get_attribute("aria-invalid") == "false"

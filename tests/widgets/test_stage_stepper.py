@@ -14,7 +14,7 @@ from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, examples, mask
 from mhsa_lib.widgets import StageStepper
 from mhsa_lib.widgets.stage_stepper import INPUTS, STEPS
 from tests.drawn import mha, rand
-from tests.widgets.conftest import milliseconds, node
+from tests.widgets.conftest import confirm, milliseconds, node
 
 # tokens, d_model, n_heads, d_head
 SIZES = [(1, 1, 1, 1), (2, 4, 2, 2), (4, 6, 3, 2), (3, 5, 2, 3), (4, 2, 1, 4), (2, 3, 6, 1)]
@@ -335,12 +335,14 @@ def test_an_edited_number_changes_all_later_ones(open_figure, name):
     page.keyboard.type("-1,25")
     rows = [list(row) for row in getattr(stepper, name)]
     rows[1][2] = -1.25
+    assert_shows(page, stepper)  # a number that is not confirmed does not count
     setattr(stepper, name, rows)
-    assert_shows(page, stepper)
     page.keyboard.press("Enter")
+    assert_shows(page, stepper)
     assert lit(page, "at") == {f"{name} 1 2"}
     page.keyboard.press("ArrowLeft")
     page.keyboard.type("7")
+    page.keyboard.press("Enter")
     rows[1][1] = 7
     setattr(stepper, name, [list(row) for row in rows])
     assert_shows(page, stepper)
@@ -365,7 +367,7 @@ def test_what_is_no_number_is_said_and_changes_nothing(open_figure, typed):
     page = open_figure(stepper)
     cell(page, "W_K", 0, 0).click()
     field = page.get_by_role("textbox")
-    field.fill(typed)
+    confirm(field, typed)
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text(REFUSED[typed])
     expect(alert).to_contain_text("Type a number from −100 to 100.")
@@ -374,6 +376,24 @@ def test_what_is_no_number_is_said_and_changes_nothing(open_figure, typed):
     assert page.locator(".mhsa-figure img").count() == 0
     cell(page, "W_K", 0, 1).click()
     assert (field.input_value(), alert.inner_text()) == ("0", "")
+
+
+def test_escape_restores_the_number_and_a_refused_one_changes_nothing(open_figure):
+    stepper = StageStepper()
+    page = open_figure(stepper)
+    cell(page, "x", 1, 0).click()
+    field, old = page.get_by_role("textbox"), page.get_by_role("textbox").input_value()
+    for typed, confirmed in [("500", False), ("5", False), ("1e9", True)]:
+        field.focus()
+        field.fill(typed)
+        if confirmed:
+            field.press("Enter")
+            assert page.get_by_role("alert").inner_text() != ""
+            assert page.evaluate("document.activeElement.value") == typed
+        field.press("Escape")
+        assert (field.input_value(), page.get_by_role("alert").inner_text()) == (old, "")
+        assert page.evaluate("document.activeElement.dataset.place") == "x 1 0"
+        assert_shows(page, stepper)
 
 
 def test_a_chosen_mask_and_its_toggled_cells(open_figure):

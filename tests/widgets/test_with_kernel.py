@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.needs import missing
+from tests.widgets.conftest import confirm
 
 pytest.importorskip("jupyterlab")
 
@@ -111,9 +112,9 @@ def test_the_shape_tracer_and_python_change_each_other(notebook):
     figure = nb.run(0)
     seq = figure.get_by_label("seq, exactly")
     expect(seq).to_have_value("6", timeout=WAIT)
-    seq.fill("100")
+    confirm(seq, "100")
     figure.get_by_label("d_head = d_model / n_heads").uncheck()
-    figure.get_by_label("d_head, exactly").fill("9")
+    confirm(figure.get_by_label("d_head, exactly"), "9")
     expect(nb.run(1)).to_have_text("100 9")
     nb.run(2)
     expect(figure.get_by_label("n_heads, exactly")).to_have_value("4")
@@ -129,8 +130,8 @@ def test_the_cache_calculator_and_python_change_each_other(notebook):
     figure = nb.run(0)
     expect(figure.get_by_label("layers, exactly")).to_have_value("32", timeout=WAIT)
     figure.get_by_label("model").select_option("DeepSeek-V3")
-    figure.get_by_label("tokens, exactly").fill("10")
-    figure.get_by_label("layers, exactly").fill("3")
+    confirm(figure.get_by_label("tokens, exactly"), "10")
+    confirm(figure.get_by_label("layers, exactly"), "3")
     expect(nb.run(1)).to_have_text(f"own sizes MLA 3 10 {3 * 10 * 576 * 2}")
     nb.run(2)
     expect(figure.get_by_label("layers, exactly")).to_have_value("12")
