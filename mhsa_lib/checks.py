@@ -84,14 +84,18 @@ def divides(**sizes: int) -> int:
 
     >>> divides(d_heads=12, n_heads=3)
     4
+    >>> divides(n_heads=32, n_kv_heads=5)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_kv_heads=5 does not divide n_heads=32; try n_kv_heads=4 or n_kv_heads=8.
     """
     positive(**sizes)
     (whole, size), (part, count) = sizes.items()
     if size % count:
-        raise ValueError(
-            f"{part}={count} does not divide {whole}={size}; "
-            f"try {whole}={size + -size % count} or another {part}."
-        )
+        divisors = [n for n in range(1, size + 1) if size % n == 0]
+        near = [n for n in divisors if n < count][-1:] + [n for n in divisors if n > count][:1]
+        options = " or ".join(f"{part}={n}" for n in near)
+        raise ValueError(f"{part}={count} does not divide {whole}={size}; try {options}.")
     return size // count
 
 

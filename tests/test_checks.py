@@ -50,7 +50,7 @@ def test_the_repairs_that_are_proposed_work():
 def test_divides_is_exact_and_proposes_a_size_that_works():
     assert checks.divides(d_heads=12, n_heads=3) == 4
     with pytest.raises(
-        ValueError, match="n_heads=3 does not divide d_heads=13; try d_heads=15"
+        ValueError, match="n_heads=3 does not divide d_heads=13; try n_heads=1 or n_heads=13"
     ):
         checks.divides(d_heads=13, n_heads=3)
     assert checks.divides(d_heads=15, n_heads=3) == 5

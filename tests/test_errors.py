@@ -98,7 +98,7 @@ def test_the_proposed_repairs_work(kind):
         ),
         (
             lambda: functional.share_heads(rand(4, 2, 3), 6),
-            "n_kv_heads=4 does not divide n_heads=6; try n_heads=8",
+            "n_kv_heads=4 does not divide n_heads=6; try n_kv_heads=3 or n_kv_heads=6.",
         ),
     ],
 )

@@ -162,7 +162,7 @@ def test_alignment_reduces_the_error_of_random_heads(seed):
 @pytest.mark.parametrize(
     ("n_kv_heads", "words"),
     [
-        (4, "n_kv_heads=4 does not divide n_heads=6; try n_heads=8 or another n_kv_heads"),
+        (4, "n_kv_heads=4 does not divide n_heads=6; try n_kv_heads=3 or n_kv_heads=6"),
         (0, "n_kv_heads=0 is not a size; it must be at least 1"),
         (12, "n_kv_heads=12 does not divide n_heads=6"),
     ],

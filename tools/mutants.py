@@ -240,8 +240,8 @@ MUTANTS = [
     Mutant(
         "the repair does not work",
         "checks.py",
-        "{size + -size % count}",
-        "{size + size % count}",
+        "if n < count][-1:]",
+        "if n < count][:1]",
         "checks",
     ),
     Mutant("0 is a size", "checks.py", "if size < 1:", "if size < 0:", "errors"),

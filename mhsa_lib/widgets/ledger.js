@@ -24,9 +24,10 @@ export function wrongSizes({ d_model, n_heads, n_kv_heads, d_head }) {
       + `try ${options.join(" or ")}, or set d_head.`;
   }
   if (n_heads % n_kv_heads) {
-    const above = n_heads + n_kv_heads - (n_heads % n_kv_heads);
+    const divisors = Array.from({ length: n_heads }, (_, i) => i + 1).filter((n) => n_heads % n === 0);
+    const near = [...divisors.filter((n) => n < n_kv_heads).slice(-1), ...divisors.filter((n) => n > n_kv_heads).slice(0, 1)];
     return `n_kv_heads=${n_kv_heads} does not divide n_heads=${n_heads}; `
-      + `try n_heads=${above} or another n_kv_heads.`;
+      + `try ${near.map((n) => `n_kv_heads=${n}`).join(" or ")}.`;
   }
   return null;
 }

@@ -152,7 +152,7 @@ def test_it_says_how_many_heads_share():
     [
         (
             (12, 6, 4),
-            "n_kv_heads=4 does not divide n_heads=6; try n_heads=8 or another",
+            "n_kv_heads=4 does not divide n_heads=6; try n_kv_heads=3 or",
         ),
         ((12, 6, 12), "n_kv_heads=12 does not divide n_heads=6"),
         ((12, 6, 0), "n_kv_heads=0 is not a size; it must be at least 1"),

@@ -29,7 +29,7 @@ def test_the_page_and_python_refuse_the_same_sizes_in_the_same_words():
         (widgets.ShapeTracer(d_model=512, n_heads=5), "n_heads=5 does not divide d_model=512"),
         (widgets.ShapeTracer(n_kv_heads=2), "n_kv_heads=2 does not divide n_heads=3"),
         (widgets.HeadBudget(n_heads=5), "try d_model=510 or d_model=515, or set d_head."),
-        (widgets.CacheCalculator(model=OWN, n_kv_heads=5), "try n_heads=35 or another n_kv"),
+        (widgets.CacheCalculator(model=OWN, n_kv_heads=5), "try n_kv_heads=4 or n_kv_heads=8"),
     ],
 )
 def test_a_state_that_cannot_be_shown_says_so_in_python_and_without_a_script(figure, words):
