@@ -256,7 +256,7 @@ def _methods(cls: type) -> Iterator[tuple[type, str, Any]]:
         if base is nn.Module:
             return
         for name, value in vars(base).items():
-            if name == "forward" or isfunction(value):
+            if name == "forward" or (isfunction(value) and name not in _SHOWN):
                 yield base, name, value
 
 
