@@ -143,14 +143,14 @@ function render({ model, el: root }) {
   }
 
   function drawAttention() {
-    const { shape: [n, columns], tokens, keys, weights: packed } = get("attention");
+    const { shape: [n, columns, ...size], tokens, keys, weights: packed } = get("attention");
     weights = unpack(bytes(packed));
     names = Array.from({ length: n * columns }, (_, i) => {
       const [layer, head] = [Math.floor(i / columns), i % columns];
       return { layer, head, short: `L${layer}H${head}`, long: `layer ${layer}, head ${head}` };
     });
     root.classList.toggle("mhsa-single", names.length === 1);
-    small.build(names, columns);
+    small.build(names, columns, size);
     const change = (token) => (on) => set("hidden", [...get("hidden").filter((one) => one !== token), ...(on ? [token] : [])]);
     boxes = [...new Set([...tokens, ...keys])].map((token) => ({ token, ...check({
       label: isSpecial(token) ? `hide ${token}` : spelled(token), value: false, signal, change: change(token) }) }));

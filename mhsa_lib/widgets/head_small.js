@@ -27,24 +27,30 @@ export class SmallHeads {
     }, { signal });
   }
 
-  /** So many heads; `names` are objects with a short and a long name. */
-  build(names, columns) {
-    this.columns = columns;
+  /** So many heads; `names` are objects with a short and a long name, `size` is queries and keys. */
+  build(names, columns, size) {
+    Object.assign(this, { columns, size, sorted: null });
+    const [height, width] = size;
     this.node.style.setProperty("--heads", columns);
     this.heads = names.map((name) => {
-      const [canvas, caption] = [el("canvas", { "aria-hidden": "true" }), el("span")];
+      const [canvas, caption] = [el("canvas", { "aria-hidden": "true", width, height }), el("span")];
       const node = el("button", { type: "button", class: "mhsa-head", title: name.long }, canvas, caption);
       return { node, canvas, caption, name };
     });
   }
 
+  /** What is left is stretched over the whole: other sizes for all the canvases take 20 ms. */
   paint(weights, rows, columns) {
+    this.node.style.setProperty("--down", this.size[0] / rows);
+    this.node.style.setProperty("--across", this.size[1] / columns);
     paint(this.heads.map(({ canvas }) => canvas), weights, rows, columns);
   }
 
   sort(measuresOf, measure) {
     const byMeasure = measure in MEASURES;
     this.order = ranked(this.heads.length, measuresOf, measure);
+    if (!byMeasure && this.sorted === false) return; // in the model's own order nothing moves
+    this.sorted = byMeasure;
     this.node.classList.toggle("mhsa-sorted", byMeasure);
     const nodes = this.order.map((i) => {
       const { node, caption, name } = this.heads[i];

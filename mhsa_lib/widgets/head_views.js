@@ -22,7 +22,7 @@ export const palette = (colour) => Uint32Array.from({ length: 256 }, (_, i) => {
 const WEIGHTS = palette(weightColour);
 const DIFFERENCES = palette((share) => differenceColour(2 * share - 1));
 
-/** Fill canvases with one pixel a weight, one head after the other; exact zeros stay clear. */
+/** Fill canvases with a pixel a weight from their corner, one head after the other; exact zeros stay clear. */
 export function paint(canvases, weights, rows, columns, signed = false) {
   const image = new ImageData(columns, rows);
   const into = new Uint32Array(image.data.buffer);
@@ -33,7 +33,6 @@ export function paint(canvases, weights, rows, columns, signed = false) {
       if (signed) into[i] = DIFFERENCES[clamp(Math.round(127.5 * (weight + 1)), 0, 255)];
       else into[i] = weight > 0 ? WEIGHTS[weight < 1 ? (255 * weight + 0.5) | 0 : 255] : 0;
     }
-    if (canvas.width !== columns || canvas.height !== rows) Object.assign(canvas, { width: columns, height: rows });
     canvas.getContext("2d").putImageData(image, 0, 0);
   });
 }
@@ -84,7 +83,9 @@ export class HeadView {
     const known = [queries, keys, width, lines].every((part, i) => part === this.known?.[i]);
     Object.assign(this, { weights, queries, keys, lines, signed, known: [queries, keys, width, lines] });
     if (!known) this.arrange(width);
-    if (!lines) paint([this.canvas], weights, queries.length, keys.length, signed);
+    const size = { width: keys.length, height: queries.length };
+    if (this.canvas.width !== size.width || this.canvas.height !== size.height) Object.assign(this.canvas, size);
+    if (!lines) paint([this.canvas], weights, size.height, size.width, signed);
     this.content.replaceChildren(...(lines ? this.strands() : this.numbers()));
   }
 

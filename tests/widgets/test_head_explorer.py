@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from playwright.sync_api import expect
 from traitlets import TraitError
 
@@ -337,6 +338,23 @@ def test_pixels_of_a_small_head_are_its_weights(open_figure):
         red, green, blue, alpha = pixel
         assert alpha == (255 if weight else 0)
         assert not weight or colour == f"rgb({red},{green},{blue})"
+
+
+@pytest.mark.parametrize("renormalise", [False, True])
+def test_a_small_head_shows_what_is_left_over_its_whole_size(open_figure, renormalise):
+    w = kept(weights(1, 2, 6, 6))
+    hidden = [word for word in WORDS if word not in WORDS[1:3]]
+    page = open_figure(HeadExplorer(w, WORDS, hidden=hidden, renormalise=renormalise))
+    left = w[0, 1, 1:3, 1:3]
+    left = left / left.sum(dim=-1, keepdim=True) if renormalise else left
+    steps = (left * 255).round().flatten() / 255
+    colours = node("kit", *[("weightColour", step.item()) for step in steps])
+    head = page.locator(".mhsa-head").nth(1)
+    picture = Image.open(io.BytesIO(head.screenshot())).convert("RGB")
+    side = head.bounding_box()["width"]
+    places = [(side * i, side * j) for j in (0.25, 0.75) for i in (0.25, 0.75)]
+    found = [picture.getpixel((round(i), round(j))) for i, j in places]
+    assert [f"rgb({r},{g},{b})" for r, g, b in found] == colours
 
 
 def test_arrow_keys_walk_through_the_heads(open_figure):
