@@ -53,7 +53,9 @@ def test_divides_is_exact_and_proposes_a_size_that_works():
         ValueError, match="n_heads=3 does not divide d_heads=13; try n_heads=1 or n_heads=13"
     ):
         checks.divides(d_heads=13, n_heads=3)
-    assert checks.divides(d_heads=15, n_heads=3) == 5
+    with pytest.raises(ValueError, match=r"try n_kv_heads=8 or n_kv_heads=16\."):
+        checks.divides(n_heads=32, n_kv_heads=12)
+    assert checks.divides(n_heads=32, n_kv_heads=8) == 4
 
 
 def test_tokens_are_rows_of_floating_point_numbers_of_one_width():

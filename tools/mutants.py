@@ -1449,27 +1449,6 @@ MUTANTS = [
         "widgets/sizes",
     ),
     Mutant(
-        "sizes in the page: what moved along is told from a state that was wrong",
-        "widgets/sizes.js",
-        "movedInWords(told, after, name)",
-        "movedInWords(before, after, name)",
-        "widgets/sizes",
-    ),
-    Mutant(
-        "dial: a digit counts before the number is confirmed",
-        "widgets/dial.js",
-        'typed.addEventListener("change"',
-        'typed.addEventListener("input"',
-        "widgets/sizes",
-    ),
-    Mutant(
-        "mask laboratory: a finger paints its first cell alone",
-        "widgets/mask_lab.js",
-        "event.target.releasePointerCapture(event.pointerId);",
-        "",
-        "widgets/mask_lab",
-    ),
-    Mutant(
         "shape tracer: heads for keys stay behind in Python",
         "widgets/shape_tracer.py",
         'if self.n_kv_heads == change["old"]:',
