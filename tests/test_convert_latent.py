@@ -283,7 +283,9 @@ def test_the_source_stays_as_it_is_and_precision_is_kept():
 def test_a_source_that_cannot_be_compressed():
     with pytest.raises(TypeError, match="Linear has no conversion to a latent; only MultiH"):
         convert.mha_to_latent(nn.Linear(12, 12), 4)
-    words = "split=GroupedSplit has no conversion to a latent; only Split is known there: pass"
+    words = (
+        "split=GroupedSplit has no conversion to a latent; only Split is known there: pass an"
+    )
     with pytest.raises(ValueError, match=words):
         convert.mha_to_latent(GroupedQueryAttention(12, 6, 2), 4)
     with pytest.raises(ValueError, match="d_latent=13 is wider than d_model=12; a latent has"):

@@ -185,7 +185,8 @@ def test_a_stage_without_a_fused_form_is_refused(stage):
 
     own = {"split": OwnSplit(3), "attend": OwnAttend(0.5), "W_O": nn.Identity()}[stage]
     words = (
-        rf"{stage}={type(own).__name__} has no fused form; only .* is known there: use the five"
+        rf"{stage}={type(own).__name__} has no fused form; only .* is known there: "
+        "use the five stages"
     )
     with pytest.raises(ValueError, match=words):
         fuse(mha(**{stage: own}))

@@ -154,7 +154,8 @@ class Louder(MultiHeadAttention):
 OTHERS = {
     "rotary": (
         lambda: MultiHeadAttention(12, 3, split=RotarySplit(3, Rotary(4))),
-        "split=RotarySplit is not in the definition that the loops compute; only Split is",
+        "split=RotarySplit is not in the definition that the loops compute; only Split "
+        "is known there",
     ),
     "grouped": (lambda: GroupedQueryAttention(12, 4, 2), "is not in the definition"),
     "fused": (lambda: FusedMultiHeadAttention(12, 3), "FusedMultiHeadAttention is not in"),

@@ -343,7 +343,8 @@ def test_tokens_of_another_width_or_type_are_refused():
         (GroupedQueryAttention(12, 6, 2), "split=GroupedSplit is not decomposed; only"),
         (
             MultiHeadAttention(12, 3, split=RotarySplit(3, Rotary(4))),
-            "split=RotarySplit is not decomposed; only Split is known there: pass the standard",
+            "split=RotarySplit is not decomposed; only Split is known there: "
+            "pass the standard stages",
         ),
         (FusedMultiHeadAttention(12, 3), r"take to_attention\(\)"),
     ],
