@@ -39,14 +39,14 @@ $(READY): requirements.txt requirements-model.txt pyproject.toml
 
 # --- the book --------------------------------------------------------------------------------
 book: vendored
-	$(STEP) "Notebooks are executed and fresh" $(PY) -m tools.notebooks --check
-	$(STEP) "Table of what was verified" $(PY) -m tools.audit --write book/_generated/verified.md
-	$(STEP) "Figure of the first page" $(PY) -m tools.landing
+	$(STEP) "Notebooks are executed and fresh" $(PY) -m tools.build.notebooks --check
+	$(STEP) "Table of what was verified" $(PY) -m tools.check.audit --write book/_generated/verified.md
+	$(STEP) "Figure of the first page" $(PY) -m tools.build.landing
 	@rm -rf _build # a page that is not written again hides its warnings
 	$(STEP) "Book, warnings are errors" .venv/bin/jupyter-book build . -W -n --keep-going -q
 
 vendored: $(READY)
-	$(STEP) "JavaScript for the pages" $(PY) -m tools.vendor
+	$(STEP) "JavaScript for the pages" $(PY) -m tools.build.vendor
 
 serve:
 	@$(PYTHON) -m http.server --bind localhost --directory _build/html 8000
@@ -78,19 +78,19 @@ figures: vendored
 	$(STEP) "Figures (3 of 3): how long a reader waits" $(PY) -m pytest -q -m timed tests/widgets
 
 mutants: $(READY)
-	$(STEP) "Mutants" $(PY) tools/mutate.py
+	$(STEP) "Mutants" $(PY) tools/check/mutate.py
 
 compare: $(READY)
-	$(STEP) "Notebooks are executed and fresh" $(PY) -m tools.notebooks --check
-	$(STEP) "Audit of what is compared" $(PY) -m tools.audit
-	$(STEP) "Notebooks elsewhere, outputs compared" $(PY) -m tools.compare
+	$(STEP) "Notebooks are executed and fresh" $(PY) -m tools.build.notebooks --check
+	$(STEP) "Audit of what is compared" $(PY) -m tools.check.audit
+	$(STEP) "Notebooks elsewhere, outputs compared" $(PY) -m tools.check.compare
 
 pages: $(READY)
 	$(STEP) "Built pages in Chromium" $(PYTEST) --dist worksteal tests/book
 
 # --- by hand ---------------------------------------------------------------------------------
 notebooks: $(READY)
-	@$(PY) -m tools.notebooks
+	@$(PY) -m tools.build.notebooks
 
 slow: export MHSA_SLOW ?= 600
 slow: $(READY)
@@ -106,7 +106,7 @@ bench: .peers/ready
 	@env -u OMP_NUM_THREADS PYTHONPATH=.peers $(PY) -m mhsa_lib.bench --out build/bench/cpu.json --plot build/bench $(BENCH)
 
 repository: $(READY)
-	@$(PY) -m tools.repository $(URL)
+	@$(PY) -m tools.build.repository $(URL)
 
 clean:
 	rm -rf .venv .peers _build book/_generated node_modules vendor build *.egg-info

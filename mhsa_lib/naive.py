@@ -13,7 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import known, masks
+from mhsa_lib import masks
+from mhsa_lib.accept import known
 
 
 def attend(

@@ -9,7 +9,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import MultiHeadAttention, edit, functional, masks, naive, trace
-from tests.drawn import Case, cases, mha, rand
+from tests.helpers.drawn import Case, cases, mha, rand
 
 # --- oracles ---------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from mhsa_lib import (
     pretrained,
     trace,
 )
-from tests.drawn import rand
+from tests.helpers.drawn import rand
 
 pytestmark = pytest.mark.bothways
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from mhsa_lib import functional as F
-from tests.drawn import rand
+from tests.helpers.drawn import rand
 
 SIZE = st.integers(1, 4)
 

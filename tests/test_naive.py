@@ -9,9 +9,9 @@ from hypothesis import given
 from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, Split, masks, naive
-from mhsa_lib.rope import Rotary, RotarySplit
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.variants import GroupedQueryAttention
-from tests.drawn import cases, mha, rand
+from tests.helpers.drawn import cases, mha, rand
 
 
 def test_one_head_by_hand():

@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tools import wheel
+from tools.check import wheel
 
 HEAVY = ["bertviz", "ipywidgets", "IPython", "jupyter_client", "matplotlib", "transformers"]
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from mhsa_lib import Attend, Concat, Project, Split, Stage, Wire, masks, shapes
-from tests.drawn import rand
+from tests.helpers.drawn import rand
 
 LatentRows = Float[Tensor, "*batch key d_latent"]
 

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import torch
 
-from mhsa_lib.bench import cuda, machine, suites, tables
-from mhsa_lib.bench.cells import MASKS
+from mhsa_lib.bench import cuda, machine, suites
 from mhsa_lib.bench.judge import Effort
-from mhsa_lib.bench.stored import save
+from mhsa_lib.results import tables
+from mhsa_lib.results.cells import MASKS
+from mhsa_lib.results.runs import save
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:

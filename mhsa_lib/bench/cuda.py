@@ -11,12 +11,12 @@ import torch.nn.functional as F
 
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.bench import judge, machine, reasons, suites
-from mhsa_lib.bench.cells import Cell
 from mhsa_lib.bench.cuda_core import FLUSH, CudaClock, cores, rates, seconds
 from mhsa_lib.bench.problem import Loaded, Problem
-from mhsa_lib.bench.records import Report
 from mhsa_lib.bench.registry import PASSES
-from mhsa_lib.fused import FusedMultiHeadAttention
+from mhsa_lib.fused.attention import FusedMultiHeadAttention
+from mhsa_lib.results.cells import Cell
+from mhsa_lib.results.records import Report
 
 SMALL = Cell(1, 16, 512, 8), Cell(8, 128, 512, 8)
 

@@ -16,9 +16,9 @@ from torch import Tensor
 from mhsa_lib.bench.clock import Entrant
 from mhsa_lib.bench.problem import Problem, load
 from mhsa_lib.bench.rivals import Packed
+from mhsa_lib.equivalence.peers import NotApplicableError
 from mhsa_lib.functional import split_heads
-from mhsa_lib.fused import FusedMultiHeadAttention
-from mhsa_lib.peers import NotApplicableError
+from mhsa_lib.fused.attention import FusedMultiHeadAttention
 
 STEPS = 64
 ROOM = 4096 + STEPS

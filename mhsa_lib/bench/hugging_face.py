@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib.bench.cells import Cell
 from mhsa_lib.bench.problem import Loaded, Problem, Rows, load
 from mhsa_lib.bench.rivals import four, may_look, needs_a_mask, packed
+from mhsa_lib.results.cells import Cell
 
 
 def bert_eager(problem: Problem) -> Loaded:

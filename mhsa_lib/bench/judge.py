@@ -11,12 +11,12 @@ from torch import Tensor
 
 from mhsa_lib.bench import clock as clocks
 from mhsa_lib.bench import decoding, heap, problem, profiles, reasons, rivals
-from mhsa_lib.bench.cells import Cell
 from mhsa_lib.bench.clock import Clock, Entrant, quartiles
 from mhsa_lib.bench.machine import least_seconds
 from mhsa_lib.bench.problem import Loaded, Problem
-from mhsa_lib.bench.records import AGAIN, OURS, STAGES, UNIT, Entry, Race
 from mhsa_lib.bench.registry import DECODERS, HOPELESS, LARGE, PASSES, RAW_IN_BFLOAT16
+from mhsa_lib.results.cells import Cell
+from mhsa_lib.results.records import AGAIN, OURS, STAGES, UNIT, Entry, Race
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from pathlib import Path
 import torch
 
 from mhsa_lib.bench import heap, reasons
-from mhsa_lib.bench.cells import Cell
 from mhsa_lib.bench.machine import ALLOCATOR
 from mhsa_lib.bench.problem import Problem
-from mhsa_lib.bench.records import OURS, UNIT, Peak
 from mhsa_lib.bench.registry import PASSES
+from mhsa_lib.results.cells import Cell
+from mhsa_lib.results.records import OURS, UNIT, Peak
 
 NAMES = (
     UNIT, OURS, "explicit softmax", "3h small matrices", "nn.MHA, no weights",

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.bench.cells import Cell
+from mhsa_lib.results.cells import Cell
 from mhsa_lib.variants.grouped import GroupedQueryAttention
 
 OUTPUT = {"float32": 1e-4, "bfloat16": 4e-2}

@@ -8,8 +8,8 @@ from time import perf_counter
 
 import torch
 
-from mhsa_lib import peak
 from mhsa_lib.bench.clock import Entrant
+from mhsa_lib.profiling import memory as peak
 
 KINDS = ("products", "softmax", "fused kernel", "copies and sums", "calls")
 SECONDS, CALLS = 0.3, 200

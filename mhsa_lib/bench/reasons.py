@@ -2,7 +2,7 @@
 
 import re
 
-from mhsa_lib.peers import NotApplicableError
+from mhsa_lib.equivalence.peers import NotApplicableError
 
 
 def why(error: Exception) -> str:

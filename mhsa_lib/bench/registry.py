@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from mhsa_lib.bench import decoding, decoding_libraries, hugging_face, libraries, rivals
 from mhsa_lib.bench.problem import Loaded, Problem
-from mhsa_lib.bench.records import AGAIN, OURS, STAGES, UNIT
+from mhsa_lib.results.records import AGAIN, OURS, STAGES, UNIT
 
 PASSES: dict[str, Callable[[Problem], Loaded]] = {
     UNIT: rivals.raw,

@@ -12,11 +12,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mhsa_lib.bench.cells import Cell
 from mhsa_lib.bench.problem import MAPS, Loaded, Problem, Rows, load
-from mhsa_lib.fused import FusedMultiHeadAttention
-from mhsa_lib.masks import causal
-from mhsa_lib.peers import NotApplicableError
+from mhsa_lib.equivalence.peers import NotApplicableError
+from mhsa_lib.fused.attention import FusedMultiHeadAttention
+from mhsa_lib.masks.predicates import causal
+from mhsa_lib.results.cells import Cell
 
 
 class Packed(nn.Module):

@@ -8,10 +8,11 @@ from typing import Any
 import torch
 
 from mhsa_lib import plots
-from mhsa_lib.bench import cells, clock, judge, machine, memory, problem, tables
-from mhsa_lib.bench.cells import Cell
+from mhsa_lib.bench import clock, judge, machine, memory, problem
 from mhsa_lib.bench.judge import Effort
-from mhsa_lib.bench.records import OURS, Peak, Race, Report
+from mhsa_lib.results import cells, tables
+from mhsa_lib.results.cells import Cell
+from mhsa_lib.results.records import OURS, Peak, Race, Report
 
 SUITES = ("grid", "decode", "memory", "all")
 QUICK, FULL = Effort(rounds=5, seconds=1.0), Effort(rounds=9, seconds=3.0)

@@ -18,8 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import training
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.experiments import training
 from mhsa_lib.variants.collaborative import CollaborativeAttention
 
 NAME = "collaborative"

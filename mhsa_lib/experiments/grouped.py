@@ -17,7 +17,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib.training import Batch, Layers, accuracy, fit
+from mhsa_lib.experiments.training import Batch, Layers, accuracy, fit
 from mhsa_lib.variants import GroupedQueryAttention
 
 NAME = "grouped"

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.training import Batch, Layers, accuracy, fit
+from mhsa_lib.experiments.training import Batch, Layers, accuracy, fit
 from mhsa_lib.variants import OverlappedAttention
 
 NAME = "overlapped"

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from mhsa_lib.bench.records import OURS, Race
 from mhsa_lib.plots import style
 from mhsa_lib.plots.charts import plain
+from mhsa_lib.results.records import OURS, Race
 
 ROW = 0.27
 HATCHES = ("", "///", "xx", "...", "\\\\\\")

@@ -6,10 +6,10 @@ from typing import Any
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
-from mhsa_lib.ledger import Step
 from mhsa_lib.plots import style
 from mhsa_lib.shapes import AXIS_COLOURS
-from mhsa_lib.trace import Wires
+from mhsa_lib.trace.ledger import Step
+from mhsa_lib.trace.wires import Wires
 
 LARGEST, SMALLEST = 0.62, 0.05
 """Inches of the longest side drawn, and of the shortest."""

@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mhsa_lib.bench.records import AGAIN, OURS, UNIT, Race
 from mhsa_lib.plots import style
 from mhsa_lib.plots.charts import plain
+from mhsa_lib.results.records import AGAIN, OURS, UNIT, Race
 
 COLUMNS = 3
 ROW = 0.2

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from mhsa_lib import roofline as limits
+from mhsa_lib.costs import roofline as limits
 from mhsa_lib.plots import style
 from mhsa_lib.plots.charts import DASHES, MARKERS, name_ends, plain
 

@@ -4,7 +4,7 @@ from textwrap import fill
 
 from mhsa_lib.plots import style
 from mhsa_lib.plots.charts import plain
-from mhsa_lib.results import Results
+from mhsa_lib.results.experiments import Results
 
 
 def seeds(results: Results) -> None:

@@ -8,7 +8,7 @@ from matplotlib.patches import Patch, Rectangle
 from torch import Tensor
 
 from mhsa_lib import checks
-from mhsa_lib.masks import Predicate
+from mhsa_lib.masks.predicates import Predicate
 from mhsa_lib.plots import style
 
 ALLOWED = "#1d548b"

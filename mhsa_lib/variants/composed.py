@@ -17,7 +17,6 @@ from torch import Tensor
 from mhsa_lib import checks, masks
 from mhsa_lib import functional as F
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.composition import Compose, five_branches
 from mhsa_lib.shapes import (
     HeadOutputs,
     Keys,
@@ -28,6 +27,7 @@ from mhsa_lib.shapes import (
     Weights,
 )
 from mhsa_lib.stages import Attend, Wire
+from mhsa_lib.variants.composition import Compose, five_branches
 
 
 class ComposedAttend(Attend):

@@ -8,7 +8,7 @@ Saves/Costs: costs up to (n_heads + 2) · d_model parameters. As in the released
     another token may have chosen that head.
 Is MHA when: all routed heads are active and the router's weights are zero, with
     ``released_scaling``; every gate is then 1.
-Source: Jin et al., "MoH", section 3, arXiv 2410.11842, and their code (``mhsa_lib.routing``).
+Source: Jin et al., "MoH", section 3, arXiv 2410.11842, and their code (``routing``).
 """
 
 from collections.abc import Callable
@@ -19,9 +19,14 @@ from einops import rearrange
 from torch import Tensor, nn
 
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.routing import TokenRouter, released_balance, released_scaling, routed_heads
 from mhsa_lib.shapes import Gates, HeadOutputs, Queries, Tokens
 from mhsa_lib.stages import Stage, Wire
+from mhsa_lib.variants.routing import (
+    TokenRouter,
+    released_balance,
+    released_scaling,
+    routed_heads,
+)
 
 Scaling = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 Balance = Callable[[Tensor, Tensor], Tensor]

@@ -19,7 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from mhsa_lib import carried, checks, known
+from mhsa_lib import checks
+from mhsa_lib.accept import carry, known
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import (
     Heads,
@@ -200,12 +201,12 @@ def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
             return None
         columns = pad(rows.detach().movedim(0, -1), (overlap, overlap))
         windows = columns.unfold(-1, width, d_head).flatten(-2).movedim(-1, 0)
-        return carried.like(rows, windows * factor)
+        return carry.like(rows, windows * factor)
 
     for name, factor in (("W_Q", longer), ("W_K", 1.0), ("W_V", 1.0)):
         old, new = getattr(attention.project, name), getattr(plain.project, name)
-        carried.copy(new, unfolded(old.weight, factor), unfolded(old.bias, factor))
-    carried.copy(plain.W_O, attention.W_O.weight, attention.W_O.bias)
+        carry.copy(new, unfolded(old.weight, factor), unfolded(old.bias, factor))
+    carry.copy(plain.W_O, attention.W_O.weight, attention.W_O.bias)
     return plain.train(attention.training)
 
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from traitlets import Int, List, Unicode, validate
 
 from mhsa_lib import plots
-from mhsa_lib.configurations import ACCELERATORS, CONFIGURATIONS, LATENT, Latent, find
+from mhsa_lib.costs.configurations import ACCELERATORS, CONFIGURATIONS, LATENT, Latent, find
 from mhsa_lib.widgets.cost_lab import NUMBER_BYTES
 from mhsa_lib.widgets.figure import Figure
 from mhsa_lib.widgets.sizes import problem_of
@@ -26,7 +26,7 @@ class CacheCalculator(Figure):
     """Bytes that decoding keeps, for a real model or sizes of one's own, in four kinds.
 
     Every trait can be set from Python and is set by the reader: ``model`` (a name of
-    ``mhsa_lib.configurations``, or "own sizes", which are then ``layers``, ``n_heads``,
+    ``mhsa_lib.costs.configurations``, or "own sizes", which are then ``layers``, ``n_heads``,
     ``n_kv_heads``, ``d_head``, ``d_latent`` and ``d_rope``), ``kind`` ("MHA", "GQA", "MQA",
     "MLA"; None for what the model has), ``tokens``, ``sequences``, ``dtype`` and
     ``accelerator``. Raises ``ValueError`` for a word that is not a choice, ``TraitError`` for a

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from traitlets import Bool, Int, List, Unicode, validate
 
 from mhsa_lib import plots
-from mhsa_lib.configurations import ACCELERATORS, CONFIGURATIONS, Configuration, find
+from mhsa_lib.costs.configurations import ACCELERATORS, CONFIGURATIONS, Configuration, find
 from mhsa_lib.widgets.figure import Figure
 
 NUMBER_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "int8": 1}
@@ -24,7 +24,7 @@ class CostLab(Figure):
     """Bytes of weights, activations and cache; each stage under the roof of an accelerator.
 
     Every trait can be set from Python and is set by the reader: ``model`` and ``accelerator``
-    (names of ``mhsa_lib.configurations``), ``variant`` ("MHA", "as configured" or "MQA"),
+    (names of ``mhsa_lib.costs.configurations``), ``variant`` ("MHA", "as configured" or "MQA"),
     ``phase`` ("prefill" or "decode"), ``context`` in tokens, ``batch``, ``dtype``,
     ``cache_dtype``, and ``fused`` (scores are never written to memory). Raises ``ValueError``
     for a word that is not a choice, ``TraitError`` for a size outside its dial.

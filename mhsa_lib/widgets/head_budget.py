@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from traitlets import Int, List
 
 from mhsa_lib import checks, plots
-from mhsa_lib.configurations import TABLE_3A
+from mhsa_lib.costs.configurations import TABLE_3A
 from mhsa_lib.widgets.figure import Figure
 from mhsa_lib.widgets.sizes import problem_of
 

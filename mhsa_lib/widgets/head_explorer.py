@@ -10,7 +10,7 @@ from torch import Tensor
 from traitlets import Bool, Dict, Enum, Int, List, TraitError, Unicode, observe, validate
 
 from mhsa_lib import examples, plots
-from mhsa_lib.trace import trace
+from mhsa_lib.trace.wires import trace
 from mhsa_lib.widgets.figure import Figure, png
 from mhsa_lib.widgets.packed import packed, unpacked
 

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 from traitlets import Enum, Int, List, TraitError, Unicode, validate
 
-from mhsa_lib import checks, empty_row, examples, masks, plots
+from mhsa_lib import checks, examples, masks, plots
 from mhsa_lib import functional as F
+from mhsa_lib.equivalence import empty_row
 from mhsa_lib.widgets.figure import Figure
 
 LONGEST = 10

@@ -9,7 +9,7 @@ from traitlets import Int, List, TraitError, validate
 
 from mhsa_lib import checks, examples, plots
 from mhsa_lib.plots.contribution import one_sequence
-from mhsa_lib.trace import trace
+from mhsa_lib.trace.wires import trace
 from mhsa_lib.widgets.figure import Figure
 
 LIMITS = {"heads": 12, "queries": 32, "columns of concat": 64, "coordinates of y": 48}

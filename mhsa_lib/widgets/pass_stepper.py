@@ -7,8 +7,8 @@ from torch import Tensor
 from traitlets import Dict, Int, List
 
 from mhsa_lib import checks, plots
-from mhsa_lib.recording import Recording, record
 from mhsa_lib.shapes import AXIS_COLOURS
+from mhsa_lib.trace.provenance import Recording, record
 from mhsa_lib.widgets.figure import Figure
 
 TOKENS, NUMBERS = 6, 2500

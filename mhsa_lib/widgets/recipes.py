@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib.trace import Wires, trace
+from mhsa_lib.trace.wires import Wires, trace
 
 GROWING = ("batch", "query", "key")
 

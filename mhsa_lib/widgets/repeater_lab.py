@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 import torch
 from traitlets import Bytes, Int, List, Unicode, validate
 
-from mhsa_lib import plots, repeater
+from mhsa_lib import plots
+from mhsa_lib.pretrained import repeater
 from mhsa_lib.widgets.figure import Figure
 
 HABITS = {

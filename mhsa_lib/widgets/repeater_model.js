@@ -1,4 +1,4 @@
-// The trained model on plain arrays: the same forward pass as mhsa_lib.repeater, and the same words
+// The trained model on plain arrays: the same forward pass as mhsa_lib.pretrained.repeater, and the same words
 // for a text that it cannot read.
 
 import { dot, softmaxRow } from "./tensor.js";

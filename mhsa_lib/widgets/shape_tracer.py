@@ -9,9 +9,9 @@ from traitlets import Dict, Enum, Int, List
 
 from mhsa_lib import checks, plots
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.ledger import short
 from mhsa_lib.shapes import AXIS_COLOURS
-from mhsa_lib.trace import Wires, trace
+from mhsa_lib.trace.ledger import short
+from mhsa_lib.trace.wires import Wires, trace
 from mhsa_lib.widgets.figure import Figure
 from mhsa_lib.widgets.recipes import recipe_of, traced_at
 from mhsa_lib.widgets.sizes import problem_of

@@ -10,7 +10,7 @@ from traitlets import Dict, Enum, Int, List, validate
 from mhsa_lib import checks, examples, masks, plots
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import AXIS_COLOURS
-from mhsa_lib.trace import Wires, trace
+from mhsa_lib.trace.wires import Wires, trace
 from mhsa_lib.widgets.figure import Figure
 
 STEPS = ("project", "split", "score", "scale", "mask", "softmax", "mix", "concat", "W_O")

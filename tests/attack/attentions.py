@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention
-from mhsa_lib.fused_latent import FusedLatentAttention
-from mhsa_lib.rope import Rotary, RotarySplit
+from mhsa_lib.fused.latent import FusedLatentAttention
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.variants import (
     CollaborativeAttention,
     ComposedAttention,

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import edit, masks, remember, trace
-from mhsa_lib.absorbed import AbsorbedLatentAttention
-from mhsa_lib.preallocated import PreallocatedCache
+from mhsa_lib.cache.static import PreallocatedCache
+from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
 from tests.attack import attentions, rules
 from tests.attack.definitions import definition
 from tests.attack.draw import Draw

@@ -5,12 +5,12 @@ from typing import Any
 from torch import Tensor
 
 from mhsa_lib import FusedMultiHeadAttention, convert
-from mhsa_lib.absorbed import AbsorbedLatentAttention
-from mhsa_lib.decomposition import to_collaborative
-from mhsa_lib.fused_latent import FusedLatentAttention
-from mhsa_lib.pooling import pooled
-from mhsa_lib.shares import share
-from mhsa_lib.symmetries import aligned, key_heads
+from mhsa_lib.convert.symmetries import aligned, key_heads
+from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
+from mhsa_lib.convert.to_collaborative import to_collaborative
+from mhsa_lib.convert.to_grouped import pooled
+from mhsa_lib.fused.latent import FusedLatentAttention
+from mhsa_lib.parallel.shard import share
 from mhsa_lib.variants.overlapped import unshared
 from tests.attack import attentions
 from tests.attack.draw import Draw

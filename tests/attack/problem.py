@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import FusedMultiHeadAttention, onednn
+from mhsa_lib import FusedMultiHeadAttention
+from mhsa_lib.fused import linear
 from tests.attack import layouts, oracle, rules
 from tests.attack.draw import Draw
 from tests.attack.outcome import Finding, close, same
@@ -209,26 +210,26 @@ def surroundings(draw: Draw, p: Problem | None = None, mode: str = "") -> Iterat
 @contextmanager
 def library(draw: Draw) -> Iterator[None]:
     """As on a processor where oneDNN is the faster library, or is not: no stopwatch decides."""
-    by_onednn = draw.chance(0.5) and onednn.is_here()
+    by_onednn = draw.chance(0.5) and linear.is_here()
     draw.note(onednn=by_onednn)
-    real, onednn.is_faster = onednn.is_faster, lambda: by_onednn
+    real, linear.is_faster = linear.is_faster, lambda: by_onednn
     try:
         yield
     finally:
-        onednn.is_faster = real
+        linear.is_faster = real
 
 
-PROBE = onednn.is_faster
+PROBE = linear.is_faster
 
 
 @contextmanager
 def first_measurement() -> Iterator[None]:
     """As in a new process, where it was not measured yet which library is the faster."""
     forget = getattr(PROBE, "cache_clear", lambda: None)
-    forced, onednn.is_faster = onednn.is_faster, PROBE
+    forced, linear.is_faster = linear.is_faster, PROBE
     forget()
     try:
         yield
     finally:
-        onednn.is_faster = forced
+        linear.is_faster = forced
         forget()

@@ -8,9 +8,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from mhsa_lib import kernels, masks, onednn
-from mhsa_lib.reach import Band, Reach
-from mhsa_lib.slots import Slots
+from mhsa_lib import masks
+from mhsa_lib.cache.ring import Slots
+from mhsa_lib.fused import dispatch, linear
+from mhsa_lib.masks.structure import Band, Reach
 from mhsa_lib.stages import Attend
 from tests.attack import oracle, trace_cases
 from tests.attack.run import one
@@ -31,12 +32,12 @@ def finding(target: str, planted: Callable[[], object], most: int = 150) -> str:
 
 
 def other_scale():
-    real = kernels.attend
+    real = dispatch.attend
 
     def attend(*args, scale, **options):
         return real(*args, scale=1.02 * scale, **options)
 
-    return patch.object(kernels, "attend", attend)
+    return patch.object(dispatch, "attend", attend)
 
 
 def causal_off_by_one():
@@ -49,7 +50,7 @@ def no_bias():
     def forward(self, x):
         return F.linear(x, self.weight)
 
-    return patch.object(onednn.Linear, "forward", forward)
+    return patch.object(linear.Linear, "forward", forward)
 
 
 def positions_off_by_one():

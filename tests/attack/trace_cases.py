@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import edit, remember, trace, trace_ops
-from mhsa_lib.hooks import changes_nothing
-from mhsa_lib.rope import RotarySplit
+from mhsa_lib.rope.rotary import RotarySplit
 from mhsa_lib.stages import stages_of
+from mhsa_lib.trace.hooks import changes_nothing
 from tests.attack import attentions, oracle, rules
 from tests.attack.definitions import five
 from tests.attack.draw import Draw

@@ -6,10 +6,9 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import MultiHeadAttention, masks
-from mhsa_lib.absorbed import AbsorbedLatentAttention
-from mhsa_lib.composition import Compose
-from mhsa_lib.decomposition import to_collaborative
-from mhsa_lib.fused_latent import FusedLatentAttention
+from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
+from mhsa_lib.convert.to_collaborative import to_collaborative
+from mhsa_lib.fused.latent import FusedLatentAttention
 from mhsa_lib.variants import (
     ComposedAttention,
     GroupedQueryAttention,
@@ -17,6 +16,7 @@ from mhsa_lib.variants import (
     MixtureOfHeadAttention,
     OverlappedAttention,
 )
+from mhsa_lib.variants.composition import Compose
 from mhsa_lib.variants.overlapped import unshared
 from tests.attack import attentions, oracle, rules
 from tests.attack.definitions import definition, five

@@ -10,9 +10,9 @@ import torch.nn.functional as F
 from torch.nn.attention import sdpa_kernel
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from mhsa_lib.bench import cells
+from mhsa_lib.bench import judge
 
-FOLDER = Path(cells.__file__).parent
+FOLDER = Path(judge.__file__).parent
 CALLS = {
     "create_block_mask": create_block_mask,
     "flex_attention": flex_attention,

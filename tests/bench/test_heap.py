@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from mhsa_lib.bench import heap, judge, machine
-from mhsa_lib.bench.cells import Cell
 from mhsa_lib.bench.judge import Effort
+from mhsa_lib.results.cells import Cell
 
 FREED = """
 import torch

@@ -9,12 +9,12 @@ import torch.nn.functional as F
 
 from mhsa_lib import naive
 from mhsa_lib.bench import decoding, judge, problem, rivals
-from mhsa_lib.bench.cells import Cell
 from mhsa_lib.bench.judge import Effort
 from mhsa_lib.bench.problem import Loaded, Problem, Rows, load
-from mhsa_lib.bench.records import AGAIN, OURS, STAGES, UNIT, Entry
 from mhsa_lib.bench.registry import DECODERS, PASSES, RAW_IN_BFLOAT16
-from mhsa_lib.peers import NotApplicableError
+from mhsa_lib.equivalence.peers import NotApplicableError
+from mhsa_lib.results.cells import Cell
+from mhsa_lib.results.records import AGAIN, OURS, STAGES, UNIT, Entry
 
 ONE = Effort(rounds=1, seconds=0.0)
 CELLS = [

@@ -8,10 +8,10 @@ import torch
 
 from mhsa_lib import plots
 from mhsa_lib.bench import judge, profiles
-from mhsa_lib.bench.cells import Cell, Goal
 from mhsa_lib.bench.clock import Entrant
 from mhsa_lib.bench.judge import Effort
-from mhsa_lib.bench.records import OURS, UNIT, Race
+from mhsa_lib.results.cells import Cell, Goal
+from mhsa_lib.results.records import OURS, UNIT, Race
 
 
 def test_a_large_product_takes_the_time():

@@ -5,9 +5,10 @@ from collections import defaultdict
 
 import pytest
 
-from tests.needs import find_chromium, missing
-from tools import ROOT, browser
-from tools import pages as book
+from tests.helpers.needs import find_chromium, missing
+from tools import ROOT
+from tools.check import browser
+from tools.check import pages as book
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))  # as Sphinx does
 

@@ -7,7 +7,7 @@ of the library's source are left to the chapters, whose code has the same colour
 
 from tests.book.whole import wrong
 from tools import ROOT
-from tools.browser import DESKTOP, PHONE, TABLET, WIDE, visit
+from tools.check.browser import DESKTOP, PHONE, TABLET, WIDE, visit
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 # Rules of the stock theme that the project cannot satisfy, each with its reason. None is left.

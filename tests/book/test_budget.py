@@ -2,7 +2,7 @@
 
 import re
 
-from tools.pages import SITE
+from tools.check.pages import SITE
 
 OWN_SCRIPTS = 64_000  # bytes of our JavaScript on a page; 60,000 until dials kept sizes valid
 FIGURE_DATA = 200_000  # bytes of data in one figure

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from tools import ROOT
-from tools.browser import DESKTOP, PHONE, Visit, listen, settle
-from tools.pages import SITE
+from tools.check.browser import DESKTOP, PHONE, Visit, listen, settle
+from tools.check.pages import SITE
 
 CHAPTER = "notebooks/05_attend.html"
 

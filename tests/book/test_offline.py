@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from tests.book.whole import wrong
-from tools.browser import DESKTOP, visit
+from tools.check.browser import DESKTOP, visit
 
 CHAPTER = "notebooks/10_heads_of_a_real_model.html"  # has formulas, pictures and BertViz
 

@@ -5,8 +5,8 @@ import shutil
 import subprocess
 
 from tools import ROOT
-from tools.pages import SITE, Page
-from tools.repository import project
+from tools.build.repository import project
+from tools.check.pages import SITE, Page
 
 
 def test_the_site_has_a_page_for_every_entry_of_the_table_of_contents(pages):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tools.browser import DESKTOP, settle
+from tools.check.browser import DESKTOP, settle
 
 FRAME = [
     ".bd-sidebar-primary",

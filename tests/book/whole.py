@@ -1,6 +1,6 @@
 """When an opened page is whole, over http and from a file alike."""
 
-from tools.browser import Visit
+from tools.check.browser import Visit
 
 TROUBLE = ["Traceback (most recent call last)", "<Figure size", "<Axes:", "could not start"]
 DOCSTRINGS = ("_modules", "book/api")  # where an example may show one

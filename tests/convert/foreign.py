@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from transformers import models
 
 from mhsa_lib import convert, masks
-from tests.drawn import filled
+from tests.helpers.drawn import filled
 
 SIZES = {
     **dict.fromkeys(["hidden_size", "d_model", "n_embd", "embed_dim", "embedding_size"], 12),

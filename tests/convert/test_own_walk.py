@@ -11,18 +11,19 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, Stage, convert, shares
-from mhsa_lib import symmetries as turns
-from mhsa_lib.absorbed import AbsorbedLatentAttention
-from mhsa_lib.decomposition import to_collaborative
-from mhsa_lib.fused_latent import FusedLatentAttention
-from mhsa_lib.pooling import pooled
-from mhsa_lib.rope import HALVES, INTERLEAVED, Rotary, RotarySplit
+from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, Stage, convert
+from mhsa_lib.convert import symmetries as turns
+from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
+from mhsa_lib.convert.to_collaborative import to_collaborative
+from mhsa_lib.convert.to_grouped import pooled
+from mhsa_lib.fused.latent import FusedLatentAttention
+from mhsa_lib.parallel import shard as shares
+from mhsa_lib.rope.rotary import HALVES, INTERLEAVED, Rotary, RotarySplit
 from mhsa_lib.stages import stages_of
 from mhsa_lib.variants import GroupedQueryAttention, LatentAttention, OverlappedAttention
 from mhsa_lib.variants.overlapped import unshared
 from tests.convert import foreign, mutilated
-from tests.drawn import filled, rand
+from tests.helpers.drawn import filled, rand
 from tests.test_battery import VARIANTS
 
 pytestmark = pytest.mark.nohook  # the shape hook refuses a wrong Python type before we do

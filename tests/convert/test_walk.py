@@ -20,8 +20,8 @@ from transformers.models.gpt2 import modeling_gpt2 as gpt2
 
 from mhsa_lib import convert
 from tests.convert import foreign, mutilated
-from tests.drawn import filled
-from tests.needs import missing
+from tests.helpers.drawn import filled
+from tests.helpers.needs import missing
 
 pytestmark = pytest.mark.nohook  # the shape hook refuses a wrong Python type before we do
 

@@ -4,7 +4,7 @@ import functools
 
 import nbformat
 
-from tools.notebooks import notebooks
+from tools.build.notebooks import notebooks
 
 
 @functools.cache

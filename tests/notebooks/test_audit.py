@@ -4,7 +4,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tools import audit, notebooks
+from tools.build import notebooks
+from tools.check import audit
 
 MINIMUM = audit.minimum()
 

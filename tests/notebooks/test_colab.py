@@ -6,9 +6,9 @@ import shutil
 
 import pytest
 
-from tools import repository
-from tools.notebooks import notebooks
-from tools.repository import MUST_NAME_IT, ROOT, bootstrap, files, project
+from tools.build import repository
+from tools.build.notebooks import notebooks
+from tools.build.repository import MUST_NAME_IT, ROOT, bootstrap, files, project
 
 
 def test_the_address_is_the_same_everywhere():

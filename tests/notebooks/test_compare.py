@@ -3,7 +3,8 @@
 import nbformat
 from nbval.plugin import get_sanitize_patterns
 
-from tools import ROOT, compare
+from tools import ROOT
+from tools.check import compare
 
 
 def test_every_pair_of_the_sanitise_file_is_read():

@@ -7,8 +7,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tools import ROOT, notebooks
-from tools.repository import bootstrap
+from tools import ROOT
+from tools.build import notebooks
+from tools.build.repository import bootstrap
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def fresh():
 def refuses(nb, path):
     """Run the command that the build runs, and return what it says (empty: nothing)."""
     nbformat.write(nb, path)
-    command = [sys.executable, "-m", "tools.notebooks", "--check", str(path)]
+    command = [sys.executable, "-m", "tools.build.notebooks", "--check", str(path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert bool(done.stdout) == bool(done.returncode), done.stderr
     return done.stdout

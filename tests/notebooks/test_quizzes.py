@@ -3,7 +3,7 @@
 import ast
 import builtins
 
-from tools.notebooks import code_cells, tags
+from tools.build.notebooks import code_cells, tags
 
 
 def quizzes(cell):

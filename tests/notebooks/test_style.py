@@ -4,7 +4,7 @@ import re
 import statistics
 from itertools import pairwise
 
-from tools.notebooks import STUB, code_cells, notebooks, tags
+from tools.build.notebooks import STUB, code_cells, notebooks, tags
 
 FRAME = [
     "What you will be able to do",

@@ -1,6 +1,6 @@
 """Shared queries and keys, mixed by every head; as wide as all heads, and half of it."""
 
-from mhsa_lib.decomposition import to_collaborative
+from mhsa_lib.convert.to_collaborative import to_collaborative
 from mhsa_lib.variants import CollaborativeAttention
 from tests.variants.entry import Variant
 

@@ -1,8 +1,8 @@
 """Dynamically composed heads, whole and with some of the branches."""
 
 from mhsa_lib import MultiHeadAttention
-from mhsa_lib.composition import Compose, Gate, LowRank, Static
 from mhsa_lib.variants import ComposedAttention
+from mhsa_lib.variants.composition import Compose, Gate, LowRank, Static
 from tests.variants.entry import Variant
 
 

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from mhsa_lib import MultiHeadAttention
-from mhsa_lib.absorbed import AbsorbedLatentAttention
+from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
 from mhsa_lib.variants import LatentAttention
 from tests.variants.entry import Variant
 

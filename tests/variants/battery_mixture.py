@@ -3,8 +3,13 @@
 import torch
 
 from mhsa_lib import MultiHeadAttention
-from mhsa_lib.routing import QueryNormRouter, hard_scaling, paper_balance, paper_scaling
 from mhsa_lib.variants import MixtureOfHeadAttention
+from mhsa_lib.variants.routing import (
+    QueryNormRouter,
+    hard_scaling,
+    paper_balance,
+    paper_scaling,
+)
 from tests.variants.entry import Variant
 
 

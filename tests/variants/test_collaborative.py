@@ -9,13 +9,19 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
-from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, edit, trace, variant_costs
-from mhsa_lib.cache import remember
-from mhsa_lib.decomposition import comparisons, decompose, to_collaborative, truncated
-from mhsa_lib.rope import Rotary, RotarySplit
+from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, edit, trace
+from mhsa_lib.cache.growing import remember
+from mhsa_lib.convert.to_collaborative import (
+    comparisons,
+    decompose,
+    to_collaborative,
+    truncated,
+)
+from mhsa_lib.costs import variants as variant_costs
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.variants import CollaborativeAttention, GroupedQueryAttention
 from mhsa_lib.variants.collaborative import block_indicator, normal_mixing
-from tests.drawn import filled, rand
+from tests.helpers.drawn import filled, rand
 from tests.variants.stored import numbers, stored_cases
 
 CASES = stored_cases("collaborative")

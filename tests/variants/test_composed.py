@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
-from mhsa_lib import MultiHeadAttention, edit, masks, trace, variant_costs
-from mhsa_lib.cache import remember
-from mhsa_lib.composition import Compose, Gate, LowRank, Static, five_branches
+from mhsa_lib import MultiHeadAttention, edit, masks, trace
+from mhsa_lib.cache.growing import remember
+from mhsa_lib.costs import variants as variant_costs
 from mhsa_lib.variants import ComposedAttention
-from tests.drawn import filled, rand
+from mhsa_lib.variants.composition import Compose, Gate, LowRank, Static, five_branches
+from tests.helpers.drawn import filled, rand
 from tests.variants.stored import numbers, stored_cases
 
 CASES = stored_cases("composed")

@@ -8,11 +8,12 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
 
-from mhsa_lib import MultiHeadAttention, edit, masks, naive, trace, variant_costs
-from mhsa_lib.cache import remember
+from mhsa_lib import MultiHeadAttention, edit, masks, naive, trace
+from mhsa_lib.cache.growing import remember
+from mhsa_lib.costs import variants as variant_costs
 from mhsa_lib.functional import share_heads
 from mhsa_lib.variants import GroupedQueryAttention, MultiQueryAttention
-from tests.drawn import filled, rand
+from tests.helpers.drawn import filled, rand
 
 GROUPS = st.sampled_from([(1, 1), (2, 1), (4, 2), (6, 2), (6, 3), (4, 4)])
 

@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
-from mhsa_lib import MultiHeadAttention, Split, masks, trace, variant_costs
-from mhsa_lib.absorbed import AbsorbedLatentAttention
-from mhsa_lib.cache import remember
-from mhsa_lib.difference import Difference
-from mhsa_lib.rope import HALVES, Rotary
+from mhsa_lib import MultiHeadAttention, Split, masks, trace
+from mhsa_lib.cache.growing import remember
+from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
+from mhsa_lib.costs import variants as variant_costs
+from mhsa_lib.rope.rotary import HALVES, Rotary
+from mhsa_lib.trace.difference import Difference
 from mhsa_lib.variants import LatentAttention, MultiQueryAttention
-from tests.drawn import filled, rand
+from tests.helpers.drawn import filled, rand
 
 
 def latent(*sizes, **options) -> LatentAttention:

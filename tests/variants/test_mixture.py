@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
-from mhsa_lib import MultiHeadAttention, edit, masks, trace, variant_costs
-from mhsa_lib.cache import remember
-from mhsa_lib.difference import Difference
-from mhsa_lib.routing import (
+from mhsa_lib import MultiHeadAttention, edit, masks, trace
+from mhsa_lib.cache.growing import remember
+from mhsa_lib.costs import variants as variant_costs
+from mhsa_lib.trace.difference import Difference
+from mhsa_lib.variants import MixtureOfHeadAttention
+from mhsa_lib.variants.mixture import Route, balance_loss, check_routing, loads
+from mhsa_lib.variants.routing import (
     QueryNormRouter,
     TokenRouter,
     hard_scaling,
@@ -22,9 +25,7 @@ from mhsa_lib.routing import (
     released_balance,
     released_scaling,
 )
-from mhsa_lib.variants import MixtureOfHeadAttention
-from mhsa_lib.variants.mixture import Route, balance_loss, check_routing, loads
-from tests.drawn import filled, rand
+from tests.helpers.drawn import filled, rand
 from tests.variants.stored import numbers, stored_cases
 
 CASES = stored_cases("mixture")

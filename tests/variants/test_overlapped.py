@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
-from mhsa_lib import MultiHeadAttention, masks, trace, variant_costs
-from mhsa_lib.cache import remember
+from mhsa_lib import MultiHeadAttention, masks, trace
+from mhsa_lib.cache.growing import remember
+from mhsa_lib.costs import variants as variant_costs
 from mhsa_lib.variants import OverlappedAttention
 from mhsa_lib.variants.overlapped import (
     SCHEDULES,
@@ -16,7 +17,7 @@ from mhsa_lib.variants.overlapped import (
     overlap_heads,
     unshared,
 )
-from tests.drawn import filled, rand
+from tests.helpers.drawn import filled, rand
 from tests.variants.stored import numbers, stored_cases
 
 CASES = stored_cases("overlapped")

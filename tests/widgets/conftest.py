@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import mhsa_lib.widgets
-from tests.needs import find_chromium, missing
+from tests.helpers.needs import find_chromium, missing
 
 JS = Path(mhsa_lib.widgets.__file__).parent
 CHROMIUM = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]

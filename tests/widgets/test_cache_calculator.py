@@ -6,7 +6,7 @@ import pytest
 from traitlets import TraitError
 
 from mhsa_lib import checks, costs
-from mhsa_lib.configurations import ACCELERATORS, CONFIGURATIONS, LATENT, find
+from mhsa_lib.costs.configurations import ACCELERATORS, CONFIGURATIONS, LATENT, find
 from mhsa_lib.widgets import CacheCalculator
 from mhsa_lib.widgets.cache_calculator import MODELS, NUMBER_BYTES, OPTIONS, OWN, SIZES, sizes
 from tests.widgets.conftest import confirm, milliseconds, node, said, table, told

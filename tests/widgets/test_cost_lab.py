@@ -5,8 +5,9 @@ import random
 import pytest
 from traitlets import TraitError
 
-from mhsa_lib import costs, roofline
-from mhsa_lib.configurations import ACCELERATORS, CONFIGURATIONS, Configuration, find
+from mhsa_lib import costs
+from mhsa_lib.costs import roofline
+from mhsa_lib.costs.configurations import ACCELERATORS, CONFIGURATIONS, Configuration, find
 from mhsa_lib.widgets import CostLab
 from mhsa_lib.widgets.cost_lab import NUMBER_BYTES, OPTIONS
 from tests.widgets.conftest import confirm, milliseconds, node, said, table

@@ -15,7 +15,7 @@ from mhsa_lib import examples, trace, widgets
 from mhsa_lib.variants import GroupedQueryAttention
 from mhsa_lib.widgets import figure as base
 from mhsa_lib.widgets.figure import Figure
-from tests.needs import missing
+from tests.helpers.needs import missing
 from tests.widgets.conftest import JS, confirm
 from tools import ROOT
 

@@ -7,7 +7,7 @@ import torch
 from traitlets import TraitError
 
 from mhsa_lib import MultiHeadAttention, checks, costs, trace
-from mhsa_lib.configurations import TABLE_3A
+from mhsa_lib.costs.configurations import TABLE_3A
 from mhsa_lib.widgets import HeadBudget
 from tests.widgets.conftest import confirm, milliseconds, node, told
 

@@ -9,8 +9,9 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 from traitlets import TraitError
 
-from mhsa_lib import empty_row, examples, masks
+from mhsa_lib import examples, masks
 from mhsa_lib import functional as F
+from mhsa_lib.equivalence import empty_row
 from mhsa_lib.widgets import MaskLab
 from mhsa_lib.widgets.mask_lab import LONGEST, RULES
 from tests.widgets.conftest import confirm, milliseconds, node

@@ -7,10 +7,10 @@ import torch
 from playwright.sync_api import expect
 
 from mhsa_lib import MultiHeadAttention, masks
-from mhsa_lib.recording import record
+from mhsa_lib.trace.provenance import record
 from mhsa_lib.variants import GroupedQueryAttention
 from mhsa_lib.widgets import PassStepper
-from tests.drawn import mha, rand
+from tests.helpers.drawn import mha, rand
 from tests.test_battery import STAGED
 from tests.widgets.conftest import milliseconds, node
 

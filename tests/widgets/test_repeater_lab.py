@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 from traitlets import TraitError
 
-from mhsa_lib import repeater
+from mhsa_lib.pretrained import repeater
 from mhsa_lib.widgets import RepeaterLab
 from mhsa_lib.widgets.repeater_lab import packed
 from tests.widgets.conftest import milliseconds, node

@@ -8,9 +8,9 @@ from playwright.sync_api import expect
 from traitlets import TraitError
 
 from mhsa_lib import MultiHeadAttention, checks, trace
-from mhsa_lib.ledger import short
 from mhsa_lib.shapes import HeadOutputs, HeadRows
 from mhsa_lib.stages import Concat
+from mhsa_lib.trace.ledger import short
 from mhsa_lib.variants import GroupedQueryAttention
 from mhsa_lib.widgets import ShapeTracer
 from mhsa_lib.widgets.shape_tracer import recipe

@@ -13,7 +13,7 @@ from traitlets import TraitError
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, examples, masks, trace
 from mhsa_lib.widgets import StageStepper
 from mhsa_lib.widgets.stage_stepper import INPUTS, STEPS
-from tests.drawn import mha, rand
+from tests.helpers.drawn import mha, rand
 from tests.widgets.conftest import confirm, milliseconds, node
 
 # tokens, d_model, n_heads, d_head

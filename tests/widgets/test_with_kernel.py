@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from playwright.sync_api import expect
 
-from tests.needs import missing
+from tests.helpers.needs import missing
 from tests.widgets.conftest import confirm
 
 pytest.importorskip("jupyterlab")

@@ -1,0 +1,174 @@
+"""Other weights, same function: what an attention does not notice.
+
+A head computes the same if its W_Q and W_K are turned by one orthogonal matrix, or if its W_V
+is turned and its part of W_O turned back: only the products of the two count. (Any invertible
+matrix would do, with its inverse for the partner.) So equal heads may have very different
+numbers, and a mean of numbers is not a mean of heads.
+
+Source: Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021; Jin et al.,
+"Align Attention Heads Before Merging Them", arXiv 2412.20677.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from einops import rearrange
+from torch import Tensor, nn
+
+from mhsa_lib import checks
+from mhsa_lib.accept import known
+from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.rope.rotary import Pairing, RotarySplit, reordered
+from mhsa_lib.stages import Split
+
+Turn = Callable[[Tensor, Tensor], Tensor]
+"""(heads, target) to the matrices that turn the heads towards the target."""
+
+
+def aligned(
+    attention: MultiHeadAttention, n_kv_heads: int, n_rounds: int = 10
+) -> MultiHeadAttention:
+    """The same function, with the key and value heads of every group turned towards their mean.
+
+    The orthogonal matrix that brings one head closest to another has a closed form
+    (``procrustes``). ``n_rounds`` times the heads are brought to their mean, and a new mean is
+    taken. With rotary positions every pair of columns turns in its own plane, the only turn of
+    queries and keys that does not change the function; values turn freely.
+
+    Raises ``ValueError`` as ``pooling.pooled`` does, and for norms of queries or keys.
+
+    >>> mha, x = MultiHeadAttention(12, 6), torch.randn(5, 12)
+    >>> torch.allclose(aligned(mha, 2)(x), mha(x), atol=1e-5)
+    True
+    """
+    checks.positive(n_rounds=n_rounds)
+    group = checks.divides(n_heads=key_heads(attention), n_kv_heads=n_kv_heads)
+    turn_keys = _turn_of_keys(attention.split)
+    attention = known.copied(attention)
+    project, W_O, d_head = attention.project, attention.W_O, attention.d_head
+    share = attention.n_heads // key_heads(attention)
+
+    def turned(W: nn.Linear, turn: Turn) -> Tensor:
+        """Turn the heads of W; the matrix of every query head that reads them."""
+        heads = by_head(W, d_head)
+        turns = torch.cat([_turns(each, turn, n_rounds) for each in heads.split(group)])
+        write(W, turns @ heads)
+        return turns.repeat_interleave(share, dim=0)
+
+    write(project.W_Q, turned(project.W_K, turn_keys) @ by_head(project.W_Q, d_head))
+    parts = W_O.weight.data.unflatten(1, (-1, d_head)).movedim(1, 0)
+    back = parts @ turned(project.W_V, procrustes).mT
+    W_O.weight.data.copy_(back.movedim(0, 1).flatten(1))
+    return attention
+
+
+def procrustes(heads: Tensor, target: Tensor) -> Tensor:
+    """Orthogonal matrices R (…, d_head, d_head) that bring R @ heads closest to ``target``.
+
+    >>> quarter = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
+    >>> head = torch.randn(2, 7)
+    >>> torch.allclose(procrustes(head, quarter @ head), quarter, atol=1e-5)
+    True
+    """
+    exact = torch.promote_types(heads.dtype, torch.float32)  # there is no svd in half precision
+    u, _, vh = torch.linalg.svd((target @ heads.mT).to(exact))
+    return (u @ vh).to(heads)
+
+
+def with_pairing(attention: MultiHeadAttention, pairing: Pairing) -> MultiHeadAttention:
+    """The same function with other columns turning together: W_Q and W_K reordered to fit.
+
+    This is what happens to Llama's weights on their way from neighbouring columns to halves.
+    Raises ``ValueError`` if the split has no rotary positions.
+
+    >>> from mhsa_lib.rope import HALVES, INTERLEAVED, Rotary
+    >>> mha = MultiHeadAttention(12, 3, split=RotarySplit(3, Rotary(4, pairing=HALVES)))
+    >>> x = torch.randn(5, 12)
+    >>> torch.allclose(with_pairing(mha, INTERLEAVED)(x), mha(x), atol=1e-6)
+    True
+    """
+    known.plain(attention, "may not turn as it should", _REPAIR, known.ROTARY)
+    if not isinstance(attention.split, RotarySplit):
+        raise ValueError(
+            f"split={type(attention.split).__name__} turns no columns; pass an attention with "
+            f"a RotarySplit."
+        )
+    attention = known.copied(attention)
+    split, project = attention.split, attention.project
+    old, split.rotary.pairing = split.rotary.pairing, pairing
+    for W in (project.W_Q, project.W_K):
+        heads = by_head(W, attention.d_head)
+        write(W, reordered(heads.mT, old, pairing).mT)
+    for norm in (split.q_norm, split.k_norm):
+        for parameter in norm.parameters():
+            parameter.data.copy_(reordered(parameter.data, old, pairing))
+    return attention
+
+
+def by_head(W: nn.Linear, d_head: int) -> Tensor:
+    """Rows of W by head, the bias as a last column: (head, d_head, column).
+
+    >>> by_head(nn.Linear(5, 6), 3).shape
+    torch.Size([2, 3, 6])
+    """
+    rows = W.weight.data
+    if W.bias is not None:
+        rows = torch.cat([rows, W.bias.data[:, None]], dim=1)
+    return rearrange(rows, "(head d_head) column -> head d_head column", d_head=d_head)
+
+
+def write(W: nn.Linear, heads: Tensor) -> None:
+    """The inverse of ``by_head``: into the weight, and the bias if there is one.
+
+    >>> W, heads = nn.Linear(5, 6), torch.randn(2, 3, 6)
+    >>> write(W, heads)
+    >>> torch.equal(by_head(W, 3), heads)
+    True
+    """
+    rows = rearrange(heads, "head d_head column -> (head d_head) column")
+    with torch.no_grad():
+        W.weight.copy_(rows[:, : W.in_features])
+        if W.bias is not None:
+            W.bias.copy_(rows[:, -1])
+
+
+def key_heads(attention: MultiHeadAttention) -> int:
+    """Heads of keys and values; an error for stages that may not have any, as of ``known``.
+
+    >>> key_heads(MultiHeadAttention(12, 3))
+    3
+    """
+    known.plain(attention, "may not have heads that can be merged", _REPAIR, _KNOWN)
+    return attention.project.W_K.out_features // attention.d_head
+
+
+_REPAIR = "do this before you replace that stage"
+_KNOWN: known.Kinds = known.ROTARY | {"split.q_norm": (), "split.k_norm": ()}
+
+
+def _turns(heads: Tensor, turn: Turn, n_rounds: int) -> Tensor:
+    target = heads[0]
+    for _ in range(n_rounds):
+        turns = turn(heads, target)
+        target = (turns @ heads).mean(dim=0)
+    return turns
+
+
+def _turn_of_keys(split: Split | RotarySplit) -> Turn:
+    if type(split) is not RotarySplit:
+        return procrustes
+    if not (isinstance(split.q_norm, nn.Identity) and isinstance(split.k_norm, nn.Identity)):
+        raise ValueError(
+            "q_norm and k_norm weigh single columns, so a turned head is another head; "
+            "pool without aligning, or remove the norms first."
+        )
+    return partial(_pair_by_pair, split.rotary.pairing)
+
+
+def _pair_by_pair(pairing: Pairing, heads: Tensor, target: Tensor) -> Tensor:
+    """As ``procrustes``, among the matrices that turn every pair of columns in its plane."""
+    (a, b), (c, d) = pairing.apart(heads.mT), pairing.apart(target.mT)
+    angles = torch.atan2((a * d - b * c).sum(dim=-2), (a * c + b * d).sum(dim=-2))[..., None, :]
+    basis = torch.eye(heads.shape[-2], dtype=heads.dtype, device=heads.device)
+    return pairing.turn(basis, angles.cos(), angles.sin()).mT

@@ -1,0 +1,7 @@
+"""Parameters, FLOPs and bytes by formula, and the sizes and machines that they are put in."""
+
+from mhsa_lib.costs.formulas import bytes_of as bytes_of
+from mhsa_lib.costs.formulas import cache_bytes as cache_bytes
+from mhsa_lib.costs.formulas import flops as flops
+from mhsa_lib.costs.formulas import parameters as parameters
+from mhsa_lib.costs.formulas import widths as widths

@@ -1,0 +1,1 @@
+"""Every implementation against every other: the wall, its peers, and empty rows."""

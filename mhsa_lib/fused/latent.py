@@ -1,0 +1,170 @@
+"""Latent attention with fused kernels, and a cache of nothing but latents.
+
+Many queries, as in a prompt, meet keys and values made once from the latents. A single query
+goes into the space of the latents instead, where all heads share one key and one value, the
+latent itself: its row is read once for all heads and nothing is made again.
+
+Source: DeepSeek-AI, "DeepSeek-V2", section 2.1.2, arXiv 2405.04434.
+"""
+
+from copy import deepcopy
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from mhsa_lib import checks, masks
+from mhsa_lib.accept import known
+from mhsa_lib.cache.static import Decodes, PreallocatedCache
+from mhsa_lib.functional import concat_heads
+from mhsa_lib.fused import dispatch
+from mhsa_lib.shapes import HeadOutputs, Tokens
+from mhsa_lib.stages import Concat, Wire
+from mhsa_lib.trace.watched import bare, untouched
+from mhsa_lib.variants.latent import LatentAttend, LatentAttention, LatentSplit
+
+_NEVER_CALLED: tuple[type[nn.Module], ...] = (
+    LatentAttention,
+    LatentAttend,
+    Wire,
+    Wire,
+    nn.Dropout,
+    Concat,
+)
+
+
+class FusedLatentAttention(Decodes):
+    """A ``LatentAttention`` that writes no weights and decodes from its latents.
+
+    Parameters
+    ----------
+    attention : the ``LatentAttention``, which is copied. Its stages must be the standard ones
+
+    Examples
+    --------
+    >>> mla, x = LatentAttention(12, 3, d_latent=4, d_rope=2), torch.randn(2, 5, 12)
+    >>> fused = FusedLatentAttention.from_attention(mla)
+    >>> cache = fused.cache(batch=2, length=8)
+    >>> y = fused.prefill(x[:, :4], cache), fused.step(x[:, 4:], cache)
+    >>> torch.allclose(torch.cat(y, dim=1), mla(x, mask=masks.causal), atol=1e-6)
+    True
+    >>> cache
+    PreallocatedCache(5 tokens, 384 bytes)
+    """
+
+    def __init__(self, attention: Any) -> None:
+        super().__init__()
+        repair = "use the five stages, or replace that stage"
+        known.only(attention, known.LATENT, "has no fused form of latents", repair)
+        self.attention = known.copied(attention)
+        self.d_model, self.n_heads = attention.d_model, attention.n_heads
+        self.widths = attention.project.widths
+        self.train(attention.training)
+
+    @classmethod
+    def from_attention(cls, attention: Any) -> "FusedLatentAttention":
+        """The same function, weights copied."""
+        return cls(attention)
+
+    def to_attention(self) -> LatentAttention:
+        """The five stages with the same weights; ``ValueError`` if something was added here."""
+        inner = {f"attention.{path}".rstrip("."): each for path, each in known.LATENT.items()}
+        parts: known.Kinds = {"": (FusedLatentAttention,), **inner}
+        known.only(self, parts, "has no form in five stages", "use it as it is, fused")
+        return deepcopy(self.attention)
+
+    def cache(
+        self,
+        batch: int,
+        length: int | None = None,
+        *,
+        window: int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> PreallocatedCache:
+        """An empty cache: ``latent`` (batch, 1, slot, d_latent + d_rope), nothing per head.
+
+        As ``FusedMultiHeadAttention.cache``.
+        """
+        like, rows = self.attention.W_O.weight, {"latent": (1, sum(self.widths))}
+        options: dict[str, Any] = {"dtype": dtype or like.dtype, "device": like.device}
+        return PreallocatedCache(batch, length, rows, window=window, **options)
+
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        mask: Any = None,
+        cache: PreallocatedCache | None = None,
+    ) -> Tokens:
+        """As ``LatentAttention.forward``; with a ``cache``, x continues its sequences.
+
+        Errors and gradients are those of ``FusedMultiHeadAttention.forward``.
+        """
+        self._is_watched_in_vain()
+        if cache is None:
+            q, *latents = self.attention.project(x, x if context is None else context)
+            return self._made(q, latents, mask)
+        checks.no_context(x, context)
+        with torch.no_grad():
+            return self._continued(x, mask, cache)
+
+    def _continued(self, x: Tensor, mask: Any, cache: PreallocatedCache) -> Tensor:
+        checks.tokens("x", x, self.d_model)
+        cache.begin(x)
+        positions = cache.slots.positions(x.device)
+        q, latent, k_rope = self.attention.project(x, x, positions)
+        (rows,) = cache.extend(torch.cat([latent, k_rope], dim=-1)[:, None].to(q.dtype))
+        mask = cache.may_look(mask, self.n_heads)
+        if x.shape[-2] == 1 and self._is_bare():
+            y = self._absorbed(q, rows, mask, positions)
+        else:
+            y = self._made(q, rows[:, 0].split(self.widths, dim=-1), mask, positions)
+        cache.end()
+        return y
+
+    def _made(self, q: Tensor, latents: Any, mask: Any, positions: Any = None) -> Tensor:
+        q, k, v = self.attention.split(q, *latents, positions)
+        return self.attention.W_O(concat_heads(self._attend(q, k, v, mask)))
+
+    def _is_watched_in_vain(self) -> None:
+        """Refuse what was put around stages that are never called: it would do nothing."""
+        attention, attend = self.attention, self.attention.attend
+        stages = attention, attend, attend.scores, attend.weights, attend.dropout
+        for stage, kind in zip((*stages, attention.concat), _NEVER_CALLED, strict=True):
+            if type(stage).forward is not kind.forward or not untouched(stage):
+                raise ValueError(
+                    f"{type(stage).__name__} has a hook, an edit, a trace or another forward, "
+                    f"but a fused attention never calls it; use to_attention() for that."
+                )
+
+    def _is_bare(self) -> bool:
+        """Whether split may be read past: what is added to it acts only where it runs."""
+        split = self.attention.split
+        maps = split.W_UK, split.W_UV
+        read = all(bare(W, nn.Linear) and W.bias is None for W in maps)
+        return read and bare(split, LatentSplit)
+
+    def _absorbed(self, q: Tensor, rows: Tensor, mask: Any, positions: Tensor) -> Tensor:
+        """One query per sequence: its heads lie where other attention has its queries."""
+        split, (d_latent, _) = self.attention.split, self.widths
+        nope, rope = split.queries(q, rows, positions)
+        W_UK, W_UV = split.W_UK.weight, split.W_UV.weight
+        W_UK, W_UV = (W.unflatten(0, (self.n_heads, -1)) for W in (W_UK, W_UV))
+        absorbed = torch.einsum("bhqd,hdl->bhql", nope, W_UK)  # no copy of W_UK per sequence
+        q = torch.cat([absorbed, rope], dim=-1)
+        mask = masks.resolve(mask, (*q.shape[:-1], rows.shape[-2]), q.device)
+        mask = None if mask is None else mask.transpose(-3, -2)
+        z = self._attend(q.transpose(-3, -2), rows, rows, mask)
+        z = torch.einsum("bqhl,hdl->bhqd", z[..., :d_latent], W_UV)
+        return self.attention.W_O(concat_heads(z))
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Any) -> HeadOutputs:
+        """Keys and values of unequal width are made equal: kernels take no others."""
+        attend, d_value = self.attention.attend, v.shape[-1]
+        if k.shape[-1] != d_value:  # padding by nothing is a copy too
+            width = max(k.shape[-1], d_value)
+            q, k, v = (F.pad(t, (0, width - t.shape[-1])) for t in (q, k, v))
+        dropout = attend.dropout.p if attend.dropout.training else 0.0
+        z = dispatch.attend(q, k, v, mask, scale=attend.scale, dropout=dropout)
+        return z[..., :d_value]

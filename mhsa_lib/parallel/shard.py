@@ -1,0 +1,148 @@
+"""The heads of one rank as an attention of their own.
+
+Until W_O no head reads another, so any group of heads, with its rows of W_Q, W_K and W_V and
+its columns of W_O, is an attention by itself, and the outputs of all groups add up to that of
+the whole. Rows and columns are those of ``nn.Linear``; in the formulas, y = xW, W_Q, W_K and
+W_V are cut between columns and W_O between rows.
+
+Source: Shoeybi et al., "Megatron-LM", section 3, arXiv 1909.08053.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from mhsa_lib import checks, masks
+from mhsa_lib.accept import known
+from mhsa_lib.fused.attention import FusedMultiHeadAttention
+
+
+def share(attention: Any, rank: int, ranks: int) -> Any:
+    """The heads of one rank, copied: an attention of the same kind, with fewer heads.
+
+    ``b_O`` is in the share of rank 0 and zero in the others, or the sum would have it once per
+    rank. Raises ``ValueError`` as ``divisible`` does, and for a rank that is none of them.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> mha, x = MultiHeadAttention(12, 4, bias=True), torch.randn(6, 12)
+    >>> one, other = share(mha, 0, ranks=2), share(mha, 1, ranks=2)
+    >>> one.n_heads, torch.allclose(one(x) + other(x), mha(x), atol=1e-6)
+    (2, True)
+    """
+    if not 0 <= rank < ranks:
+        raise ValueError(f"rank={rank} is not one of {ranks}; it must be 0 to {ranks - 1}.")
+    if isinstance(attention, FusedMultiHeadAttention):
+        part = share(attention.to_attention(), rank, ranks)
+        return FusedMultiHeadAttention.from_attention(part)
+    divisible(attention, ranks)
+    part = known.copied(attention)
+    with torch.no_grad():
+        for W in (part.project.W_Q, part.project.W_K, part.project.W_V):
+            _keep(W, 0, rank, ranks)
+        _keep(part.W_O, 1, rank, ranks)
+        if part.W_O.bias is not None and rank > 0:
+            part.W_O.bias.zero_()
+    return with_fewer_heads(part, ranks)
+
+
+def with_fewer_heads(attention: Any, ranks: int) -> Any:
+    """Tell the stages how many heads are left to them on one of ``ranks``.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> with_fewer_heads(MultiHeadAttention(12, 4), ranks=2).split
+    Split(n_heads=2)
+    """
+    for module in (attention, attention.split):
+        for name in {"n_heads", "n_kv_heads"} & vars(module).keys():
+            setattr(module, name, getattr(module, name) // ranks)
+    return attention
+
+
+def narrowed(mask: Any, heads: slice, n_heads: int, device: Any = None) -> Any:
+    """Of a mask that tells ``n_heads`` heads apart what it says to some; any other as it is.
+
+    >>> apart = torch.tensor([True, False]).view(2, 1, 1)
+    >>> narrowed(apart, slice(1, 2), n_heads=2)
+    tensor([[[False]]])
+    >>> narrowed(masks.causal, slice(1, 2), n_heads=2)
+    causal
+    """
+    if isinstance(mask, masks.Predicate):
+        position = torch.zeros(1, dtype=torch.long, device=device)
+        if not _by_head(mask.allows(position[:, None], position), n_heads):
+            return mask
+        return masks.custom(lambda query, key: mask.allows(query, key)[..., heads, :, :])
+    if isinstance(mask, Tensor) and _by_head(mask, n_heads):
+        return mask[..., heads, :, :]
+    return mask
+
+
+def _by_head(allowed: Tensor, n_heads: int) -> bool:
+    return n_heads > 1 and allowed.ndim > 2 and allowed.shape[-3] == n_heads
+
+
+def divisible(attention: Any, ranks: int) -> None:
+    """Every one of ``ranks`` can get the same number of whole heads, also of key heads.
+
+    Raises ``ValueError`` if not, and for a stage of which it is not known that its heads do
+    not need each other.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> divisible(MultiHeadAttention(12, 3), ranks=2)
+    Traceback (most recent call last):
+    ...
+    ValueError: 2 ranks cannot share n_heads=3 evenly; possible numbers of ranks: 1, 3.
+    """
+    checks.positive(ranks=ranks)
+    repair = "replace that stage, or leave this attention in one place"
+    whole(attention)
+    known.plain(attention, "may mix its heads", repair, known.ROTARY)
+    if next(attention.split.parameters(), None) is not None:
+        raise ValueError(
+            f"split={type(attention.split).__name__} has parameters that all heads use; each "
+            f"rank would learn its own: {repair}."
+        )
+    n_heads = attention.split.n_heads
+    n_kv_heads = getattr(attention.split, "n_kv_heads", n_heads)
+    fits = [n for n in range(1, n_kv_heads + 1) if n_heads % n == n_kv_heads % n == 0]
+    if ranks not in fits:
+        name, count, repair = "n_heads", n_heads, ""
+        if n_heads % ranks == 0:
+            name, count = "n_kv_heads", n_kv_heads
+            repair = "; for more, repeat each head of keys and values first"
+        raise ValueError(
+            f"{ranks} ranks cannot share {name}={count} evenly; possible numbers of ranks: "
+            f"{', '.join(map(str, fits))}{repair}."
+        )
+
+
+def whole(attention: nn.Module) -> None:
+    """Raise ``ValueError`` for an attention that is shared among ranks already.
+
+    >>> whole(FusedMultiHeadAttention(12, 4))
+    """
+    for name, parameter in attention.named_parameters():
+        if hasattr(parameter, "to_local"):
+            raise ValueError(
+                f"{name} is a DTensor, shared among ranks already; pass an attention that is "
+                f"whole."
+            )
+    if getattr(attention, "of_ranks", 1) > 1:
+        raise ValueError(
+            f"{type(attention).__name__} is a share, one of {attention.of_ranks}; pass an "
+            f"attention that is whole."
+        )
+
+
+def _keep(W: nn.Linear, axis: int, rank: int, ranks: int) -> None:
+    """Of a linear map only the part of one rank: of its outputs (0) or of its inputs (1)."""
+    W.weight = _part(W.weight, axis, rank, ranks)
+    W.out_features, W.in_features = W.weight.shape
+    if W.bias is not None and axis == 0:
+        W.bias = _part(W.bias, 0, rank, ranks)
+
+
+def _part(parameter: Tensor, axis: int, rank: int, ranks: int) -> nn.Parameter:
+    part = parameter.chunk(ranks, axis)[rank].clone(memory_format=torch.contiguous_format)
+    return nn.Parameter(part, requires_grad=parameter.requires_grad)

@@ -1,0 +1,194 @@
+"""Heads on several devices: every rank keeps some heads, and one sum joins them.
+
+W_Q, W_K and W_V are cut between their columns, W_O between its rows (``share``). Concat then
+W_O is a sum over heads, so it is a sum over ranks: one all-reduce forward. ``x`` enters every
+rank, so its gradient is a sum over ranks: one all-reduce backward. Between the two, nobody
+waits for anybody.
+
+::
+
+    torchrun --nproc-per-node=2 -m mhsa_lib.parallel            shows it on two processes
+    torchrun --nproc-per-node=2 -m mhsa_lib.parallel --help
+
+Context parallelism, for sequences too long for one device, is left to torch, whose
+``context_parallel`` knows the CUDA kernels only. On the CPU torch 2.13 says "Operator
+aten._scaled_dot_product_flash_attention_for_cpu.default does not have a sharding strategy".
+
+Source: Shoeybi et al., "Megatron-LM", section 3, arXiv 1909.08053.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from copy import deepcopy
+from inspect import signature
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor, Partial, Replicate, distribute_tensor
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    RowwiseParallel,
+    parallelize_module,
+)
+
+from mhsa_lib import checks
+from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.fused.attention import FusedMultiHeadAttention
+from mhsa_lib.parallel import report as parallel_report
+from mhsa_lib.parallel.group import together
+from mhsa_lib.parallel.shard import divisible, narrowed, share, whole, with_fewer_heads
+from mhsa_lib.variants.grouped import GroupedQueryAttention
+
+
+def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
+    """Leave on every rank of ``mesh`` its share of the heads; outputs and gradients stay.
+
+    Every rank calls this, then the result, with the same ``x``. Weights are those of rank 0.
+
+    The five stages, also with grouped heads or rotary positions, are changed in place by
+    torch's column- and row-parallel styles; their parameters become ``DTensor``. A fused
+    attention is not: its kernels take its weights as they are, and a plain cut through the
+    packed W_QKV would give the first of two ranks all queries and half of the keys. Its
+    share is a fused attention with fewer heads, with both sums at its door; of its ``b_O`` the
+    one on rank 0 counts and learns.
+
+    A mask is that of all heads. A cache holds the heads of its rank. Every rank drops weights
+    of its own heads: for training with dropout, seed ranks differently. ``clip_grad_norm_``
+    sees all heads where parameters are ``DTensor``; of a fused share it sees those of its rank,
+    so add up the squared norms of all ranks first, or every rank clips by another factor.
+    Raises ``ValueError``, before anything is changed, where ``divisible`` does, for a mesh of
+    several axes, and for an attention that is shared already.
+
+    >>> with together() as mesh:
+    ...     mha = parallelize(MultiHeadAttention(12, 4), mesh)
+    ...     y = mha(torch.randn(6, 12, device=mesh.device_type))
+    ...     y.shape, type(mha.W_O.weight).__name__
+    (torch.Size([6, 12]), 'DTensor')
+    """
+    if mesh.ndim != 1:
+        raise ValueError(f"mesh has {mesh.ndim} axes; heads are shared along one, mesh['tp'].")
+    whole(attention)
+    if isinstance(attention, FusedMultiHeadAttention):
+        return _parallelize_fused(attention, mesh)
+    divisible(attention, mesh.size())
+    plan: Any = {f"project.{name}": ColwiseParallel() for name in ("W_Q", "W_K", "W_V")}
+    summand = RowwiseParallel(output_layouts=Partial(), use_local_output=False)
+    parallelize_module(attention, mesh, plan | {"W_O": summand})
+    _enter(attention.project, lambda t: DTensor.from_local(t, mesh, [Replicate()]))
+    attention.W_O.register_forward_hook(_summed)
+    _enter_own_masks(attention, mesh, attention.n_heads)
+    return with_fewer_heads(attention, mesh.size())
+
+
+def _parallelize_fused(attention: FusedMultiHeadAttention, mesh: DeviceMesh) -> nn.Module:
+    divisible(attention.to_attention(), mesh.size())
+    for parameter in attention.parameters():
+        parameter.data = distribute_tensor(parameter.data, mesh, [Replicate()]).to_local()
+    rank = mesh.get_local_rank()
+    part = share(attention, rank, mesh.size())
+    for (name, old), new in zip(attention.named_parameters(), part.parameters(), strict=True):
+        new.requires_grad_(old.requires_grad and (name != "W_O.bias" or rank == 0))
+
+    def enter(t: Tensor) -> Tensor:
+        same = DTensor.from_local(t, mesh, [Replicate()])
+        return same.to_local(grad_placements=[Partial()])
+
+    def leave(module: nn.Module, args: Any, y: Tensor) -> Tensor:
+        return _summed(module, args, DTensor.from_local(y, mesh, [Partial()]))
+
+    part.of_ranks = mesh.size()
+    _enter_own_masks(part, mesh, attention.n_heads)
+    _enter(part, enter)
+    part.register_forward_hook(leave)
+    return part
+
+
+def _summed(module: nn.Module, args: Any, part: DTensor) -> Tensor:
+    """The sum of what all ranks have; it is there when this returns."""
+    return part.redistribute(part.device_mesh, [Replicate()]).to_local()
+
+
+def _enter(module: nn.Module, enter: Callable[[Tensor], Tensor]) -> None:
+    """Let ``x`` and ``context`` into a module, together if they are one: one sum backward."""
+
+    def hook(module: nn.Module, args: Any, kwargs: Any) -> Any:
+        given = signature(module.forward).bind(*args, **kwargs).arguments
+        entered: dict[int, Tensor] = {}
+        for name in ("x", "context"):
+            if isinstance(t := given.get(name), Tensor):
+                if id(t) not in entered:
+                    entered[id(t)] = enter(t)
+                given[name] = entered[id(t)]
+        return (), given
+
+    module.register_forward_pre_hook(hook, with_kwargs=True)
+
+
+def _enter_own_masks(module: nn.Module, mesh: DeviceMesh, n_heads: int) -> None:
+    """A mask that tells all heads apart says to the heads of a rank what it says to them."""
+    n_own = n_heads // mesh.size()
+    first = mesh.get_local_rank() * n_own
+
+    def hook(module: nn.Module, args: Any, kwargs: Any) -> Any:
+        given = signature(module.forward).bind(*args, **kwargs).arguments
+        own = slice(first, first + n_own)
+        given["mask"] = narrowed(given.get("mask"), own, n_heads, given["x"].device)
+        return (), given
+
+    module.register_forward_pre_hook(hook, with_kwargs=True)
+
+
+# --- the command ---------------------------------------------------------------------------
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="torchrun --nproc-per-node=2 -m mhsa_lib.parallel",
+        description="Share the heads of an attention among ranks; compare with one process.",
+    )
+    parser.add_argument("--d-model", type=int, default=12)
+    parser.add_argument("--n-heads", type=int, default=4)
+    parser.add_argument("--n-kv-heads", type=int, help="heads of keys; default: all")
+    parser.add_argument("--fused", action="store_true", help="instead of the five stages")
+    parser.add_argument("--tokens", type=int, default=6)
+    parser.add_argument("--float32", action="store_true", help="instead of float64")
+    parser.add_argument("--leave-out", choices=["forward", "backward"], help="its all-reduce")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds a rank waits")
+    return parser.parse_args()
+
+
+def _drawn(given: argparse.Namespace) -> tuple[Any, Tensor]:
+    checks.positive(tokens=given.tokens)
+    torch.manual_seed(0)
+    n_kv_heads = given.n_heads if given.n_kv_heads is None else given.n_kv_heads
+    sizes = given.d_model, given.n_heads, n_kv_heads
+    drawn: Any = GroupedQueryAttention(*sizes, bias=True)
+    if n_kv_heads == given.n_heads:
+        drawn = MultiHeadAttention(*sizes[:2], bias=True)
+    drawn = FusedMultiHeadAttention.from_attention(drawn) if given.fused else drawn
+    dtype = torch.float32 if given.float32 else torch.float64
+    return drawn.to(dtype), torch.randn(2, given.tokens, given.d_model, dtype=dtype)
+
+
+def main() -> None:
+    """Print the shapes, the collectives and the differences; exit with 1 if they differ."""
+    given = _arguments()
+    try:
+        drawn, x = _drawn(given)
+        with together(given.timeout) as mesh:
+            drawn, x = drawn.to(mesh.device_type), x.to(mesh.device_type)
+            divided = parallelize(deepcopy(drawn), mesh)
+            here = parallel_report.compare(drawn, divided, x, given.leave_out)
+            everywhere = parallel_report.gathered(here)
+            if mesh.get_rank() == 0:
+                print(parallel_report.text(everywhere), flush=True)
+            dist.barrier()  # or torchrun would stop a rank that prints, for another's exit
+    except ValueError as error:
+        first = os.environ.get("RANK", "0") == "0"
+        sys.exit(f"mhsa_lib.parallel: {error}" if first else 1)
+    sys.exit(any(rank.differs for rank in everywhere))

@@ -1,0 +1,1 @@
+"""How long a call takes, and how much memory at its highest."""

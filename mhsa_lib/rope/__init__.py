@@ -1,0 +1,10 @@
+"""Rotary positions (RoPE): queries and keys turned by position, at plain or stretched rates."""
+
+from mhsa_lib.rope.rotary import HALVES as HALVES
+from mhsa_lib.rope.rotary import INTERLEAVED as INTERLEAVED
+from mhsa_lib.rope.rotary import Pairing as Pairing
+from mhsa_lib.rope.rotary import PartialRotary as PartialRotary
+from mhsa_lib.rope.rotary import Rotary as Rotary
+from mhsa_lib.rope.rotary import RotarySplit as RotarySplit
+from mhsa_lib.rope.rotary import place as place
+from mhsa_lib.rope.rotary import reordered as reordered

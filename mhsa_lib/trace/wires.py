@@ -1,0 +1,283 @@
+"""Watch and change a forward pass from outside: the mathematics does not know.
+
+``trace`` and ``edit`` are context managers made of forward hooks on the stages (``hooks``).
+They are gone on exit, results are bit for bit those without the compiler, and nothing is paid
+when they are unused. (Under ``torch.inference_mode`` PyTorch may add in another order while it
+is watched: the last digit can differ.)
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from inspect import signature
+from typing import Any
+
+from torch import Tensor, nn
+
+from mhsa_lib import shapes
+from mhsa_lib.stages import Stage, stages_of
+from mhsa_lib.trace import ledger
+from mhsa_lib.trace.hooks import Hooks, watching
+from mhsa_lib.trace.ledger import Step
+from mhsa_lib.trace.ops import Listener, Ops, align, storage
+from mhsa_lib.trace.ops import trace_ops as trace_ops
+
+
+class Wires(dict[str, Tensor]):
+    """The named tensors of one forward pass, in order of computation; it draws itself.
+
+    ``steps`` holds a ``Step`` for every wire, ``inputs`` the tensors that came in.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.steps: dict[str, Step] = {}
+        self.inputs: dict[str, Tensor] = {}
+
+    def __missing__(self, wire: str) -> Tensor:
+        have = ", ".join(self) or "none yet: run a forward pass inside the with block"
+        raise KeyError(f"no wire {wire!r} in {self.name}; it has {have}.")
+
+    @property
+    def sizes(self) -> dict[str, int | tuple[int, ...]]:
+        """One size for every axis name; wires that disagree raise ``ValueError``."""
+        known: dict[str, int | tuple[int, ...]] = {}
+        for step in self.steps.values():
+            for axis, size in step.axes.items():
+                if known.setdefault(axis, size) != size:
+                    raise ValueError(
+                        f"axis {axis!r} is {size} in wire {step.wire!r} "
+                        f"but {known[axis]} before it."
+                    )
+        return known
+
+    @property
+    def flops(self) -> int:
+        """All matrix products of the pass; a multiply-add counts as 2."""
+        return sum(step.flops for step in self.steps.values())
+
+    def table(self) -> str:
+        """The shape ledger as text, one line per wire."""
+        rows = [("wire", "axes", "stride", "result", "bytes", "FLOPs")]
+        for step in self.steps.values():
+            named = ", ".join(f"{axis} {size}" for axis, size in step.axes.items())
+            stride = "(" + ", ".join(map(str, step.stride)) + ")"
+            numbers = f"{step.bytes:,}", f"{step.flops:,}"
+            rows.append((step.wire, named, stride, step.result, *numbers))
+        return align(rows, right=(4, 5))
+
+    def __repr__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        return ledger.html(self.name, list(self.steps.values()))
+
+    def _begin(self, inputs: dict[str, Tensor]) -> None:
+        self.clear()
+        self.steps.clear()
+        self.inputs = inputs
+
+    def _record(self, wire: str, alias: Any, value: Tensor, ops: Ops) -> None:
+        before = [*self.inputs.values(), *self.values()]
+        shared = storage(value) in {storage(tensor) for tensor in before}
+        shape, axes = tuple(value.shape), shapes.sizes(alias, tuple(value.shape))
+        if self.inputs.get("context", self.inputs.get("x")) is self.inputs.get("x"):
+            self._rename_new_keys(axes.get("key", 0))
+        self[wire] = value
+        self.steps[wire] = Step(
+            wire=wire,
+            axes=axes,
+            shape=shape,
+            stride=value.stride(),
+            result="view" if shared else "copy",
+            bytes=value.numel() * value.element_size(),
+            flops=ops.flops,
+        )
+
+    def _rename_new_keys(self, n_key: Any) -> None:
+        # A cache added the keys of earlier calls: wires before it hold those of this call.
+        for wire, step in self.steps.items():
+            if "query" not in step.axes and step.axes.get("key", n_key) < n_key:
+                axes = {"new_key" if a == "key" else a: n for a, n in step.axes.items()}
+                self.steps[wire] = replace(step, axes=axes)
+
+
+@contextmanager
+def trace(model: nn.Module) -> Iterator[Wires]:
+    """Collect the named wires of the attention in ``model`` while the block runs.
+
+    A second forward pass in the block replaces the first. Tensors keep their gradients' graph.
+    Passes of this thread are seen, compiled modules run uncompiled (``hooks.Hooks``). Raises
+    ``ValueError`` if ``model`` holds no attention of ours, or several: then the message lists
+    the paths to choose from; ``TypeError`` for a stage that does not say its wires' shapes.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> import torch
+    >>> mha = MultiHeadAttention(12, 3)
+    >>> with trace(mha) as wires:
+    ...     y = mha(torch.zeros(2, 6, 12))
+    >>> list(wires)
+    ['q', 'k', 'v', 'q_heads', 'k_heads', 'v_heads', 'scores', 'weights', 'z', 'concat', 'y']
+    >>> wires["weights"].shape, wires.steps["q_heads"].result, wires.steps["concat"].result
+    (torch.Size([2, 3, 6, 6]), 'view', 'copy')
+    """
+    attention = the_attention(model)
+    wires, listener = Wires(type(attention).__name__), _Listener()
+    stages = [stage for stage in stages_of(attention).values() if stage.wires]
+    labels = {stage: stage.shapes() for stage in stages}
+
+    @watching
+    def begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        given = signature(module.forward).bind(*args, **kwargs).arguments
+        wires._begin({name: t for name, t in given.items() if isinstance(t, Tensor)})
+        listener.start()
+
+    @watching
+    def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
+        values = output if isinstance(output, tuple) else (output,)
+        groups = _by_output(listener, values)
+        for (wire, alias), value, ops in zip(
+            labels[stage].items(), values, groups, strict=True
+        ):
+            wires._record(wire, alias, value, ops)
+        listener.forget()
+
+    with Hooks(model) as hooks:
+        hooks.before(attention, begin)
+        for stage in stages:
+            hooks.after(stage, record)
+        hooks.after(attention, watching(lambda *_: listener.stop()), always=True)
+        try:
+            yield wires
+        finally:
+            listener.stop()
+
+
+class _Listener(Listener):
+    """Hears one pass, from ``start`` to ``stop``, and keeps none of its tensors after it."""
+
+    listening = False
+
+    def start(self) -> None:
+        self.stop()
+        self.listening = True
+        self.__enter__()
+
+    def stop(self) -> None:
+        self.forget()
+        if self.listening:
+            self.listening = False
+            self.__exit__(None, None, None)
+
+
+@contextmanager
+def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """Replace the value of one wire by ``change(value)`` while the block runs.
+
+    Ablate a head, patch a value, cut a wire. A ``trace`` around or inside the block sees the
+    edited value; of two edits of one wire the inner one acts first. Passes of this thread are
+    changed, compiled modules run uncompiled (``hooks.Hooks``). Raises ``KeyError`` for an
+    unknown wire and ``ValueError`` if the change does not keep shape and dtype.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> import torch
+    >>> mha = MultiHeadAttention(12, 3)
+    >>> with edit(mha, "z", torch.zeros_like):
+    ...     y = mha(torch.randn(6, 12))
+    >>> y.abs().max().item()
+    0.0
+    """
+    attention = the_attention(model)
+    stages = stages_of(attention).values()
+    places = [(s, s.wires.index(wire)) for s in stages if wire in s.wires]
+    if len(places) != 1:
+        have = sorted(name for stage in stages for name in stage.wires)
+        raise KeyError(f"no single wire {wire!r} in {type(attention).__name__}; it has {have}")
+    (stage, position), *_ = places
+
+    def replace(stage: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
+        if not isinstance(output, tuple):
+            return _changed(wire, output, change)
+        edited = _changed(wire, output[position], change)
+        return (*output[:position], edited, *output[position + 1 :])
+
+    with Hooks(model) as hooks:
+        hooks.after(stage, replace, first=True)
+        yield
+
+
+def _changed(wire: str, value: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
+    new = change(value)
+    if not isinstance(new, Tensor):
+        raise TypeError(
+            f"the change of wire {wire!r} returned {type(new).__name__}, not a tensor."
+        )
+    if new.shape != value.shape or new.dtype != value.dtype:
+        raise ValueError(
+            f"the change of wire {wire!r} returned {tuple(new.shape)} {new.dtype}; "
+            f"it must keep {tuple(value.shape)} {value.dtype}."
+        )
+    return new
+
+
+def the_attention(model: nn.Module) -> Stage:
+    """The only attention of ours in a model; ``ValueError`` if it has none, or several.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> mha = MultiHeadAttention(12, 3)
+    >>> the_attention(nn.Sequential(nn.LayerNorm(12), mha)) is mha
+    True
+    """
+    paths = stages_of(model)
+    outermost = {
+        path: stage
+        for path, stage in paths.items()
+        if not any(path != other and _inside(path, other) for other in paths)
+    }
+    if not outermost:
+        repair = "trace_ops(model, x) shows what any module does, "
+        repair += "mhsa_lib.convert turns known ones into stages"
+        if hasattr(model, "to_attention"):
+            repair = "model.to_attention() gives it in five stages"
+        raise ValueError(f"{type(model).__name__} holds no stages of mhsa_lib; {repair}.")
+    if len(outermost) > 1:
+        first = _spelled(model, next(iter(outermost)))
+        raise ValueError(
+            f"{type(model).__name__} holds {len(outermost)} attentions; choose one of "
+            f"{', '.join(outermost)}, for example trace({first})."
+        )
+    return next(iter(outermost.values()))
+
+
+def _spelled(model: nn.Module, path: str) -> str:
+    """A part of the model as one writes it in Python, ``model.layers[0].attention``."""
+    text, part = "model", model
+    for name in path.split("."):
+        if isinstance(part, nn.ModuleDict):
+            text += f"[{name!r}]"
+        elif isinstance(part, nn.ModuleList | nn.Sequential) and name.isdigit():
+            text += f"[{name}]"
+        elif name.isidentifier():
+            text += f".{name}"
+        else:
+            return f"model.get_submodule({path!r})"
+        part = part.get_submodule(name)
+    return text
+
+
+def _inside(path: str, other: str) -> bool:
+    return other == "" or path.startswith(other + ".")
+
+
+def _by_output(listener: Listener, values: tuple[Tensor, ...]) -> list[Ops]:
+    """Cut the operations since the last wire where each output first appears."""
+    made = [storage(tensor) for tensor in listener.outputs]
+    groups, start = [], 0
+    for value in values:
+        last = [i for i, memory in enumerate(made) if memory == storage(value)]
+        end = max(last[-1] + 1, start) if last else start
+        groups.append(Ops(listener.ops[start:end]))
+        start = end
+    groups[-1].extend(listener.ops[start:])
+    return groups

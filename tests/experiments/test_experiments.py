@@ -1,0 +1,60 @@
+"""Every experiment of the book: kept numbers there, and seed 0 gives them again."""
+
+from importlib import import_module
+from pathlib import Path
+from statistics import stdev
+
+import pytest
+
+import mhsa_lib
+from mhsa_lib.results.experiments import FOLDER, Results, kept
+
+NAMES = sorted(
+    path.stem
+    for path in Path(mhsa_lib.__file__).parent.joinpath("experiments").glob("*.py")
+    if path.stem not in ("__init__", "training")
+)
+each = pytest.mark.parametrize("name", NAMES)
+
+
+def experiment(name):
+    return import_module(f"mhsa_lib.experiments.{name}")
+
+
+def test_every_kept_result_has_its_experiment():
+    assert {file.stem for file in FOLDER.glob("*.json")} == set(NAMES)
+
+
+@each
+def test_the_kept_results_are_of_these_models(name):
+    results, models = kept(name), experiment(name).models()
+    assert (results.name, results.question) == (name, experiment(name).QUESTION)
+    assert len(results.seeds) >= 5
+    assert results.seeds[0] == 0
+    sizes = {
+        model: sum(p.numel() for p in build().parameters()) for model, build in models.items()
+    }
+    assert results.parameters == sizes
+
+
+@each
+def test_the_models_have_equal_parameters_within_two_percent(name):
+    sizes = kept(name).parameters.values()
+    assert max(sizes) <= 1.02 * min(sizes)
+
+
+@pytest.mark.nohook  # training takes thrice as long with every shape checked
+@pytest.mark.parametrize(
+    ("name", "model"), [(name, model) for name in NAMES for model in kept(name).values]
+)
+def test_seed_0_gives_the_kept_number_again(name, model):
+    """Another processor adds in another order, so training drifts: two spreads are allowed."""
+    numbers = kept(name).values[model]
+    again = experiment(name).run(model, 0)
+    assert abs(again - numbers[0]) <= max(0.02, 2 * stdev(numbers))
+
+
+def test_unknown_results_are_refused_by_name():
+    with pytest.raises(ValueError, match=r"no results are kept for 'none'"):
+        kept("none")
+    assert isinstance(kept(NAMES[0]), Results)

@@ -1,0 +1,183 @@
+"""Execute the notebooks that are stale, in an empty folder elsewhere, and store tidy outputs.
+
+A notebook is fresh when every cell ran and the hashes in its metadata are those of the library
+and of its own code cells. `--check` runs nothing: it names what is stale and refuses it.
+"""
+
+import argparse
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+from tools import ROOT
+from tools.build.repository import bootstrap
+
+FOLDER = ROOT / "notebooks"
+STUB = "skip-execution"  # tag of a cell that the reader completes
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+KERNEL = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python", "pygments_lexer": "ipython3"},
+}
+
+
+def notebooks() -> list[Path]:
+    return sorted(FOLDER.glob("*.ipynb"))
+
+
+def code_cells(nb: Any) -> list[Any]:
+    return [cell for cell in nb.cells if cell.cell_type == "code"]
+
+
+def tags(cell: Any) -> set[str]:
+    return set(cell.metadata.get("tags", []))
+
+
+def library_hash(library: Path = ROOT / "mhsa_lib") -> str:
+    """Return one hash for all code of the library."""
+    digest = hashlib.sha256()
+    for path in sorted(library.rglob("*")):
+        if path.suffix in {".py", ".js", ".css", ".json", ".safetensors"}:
+            digest.update(path.relative_to(library).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def cells_hash(nb: Any) -> str:
+    """Return one hash for the code a reader sees: moving the repository makes nothing stale."""
+    sources = [cell.source for cell in code_cells(nb) if cell.id != "bootstrap"]
+    return hashlib.sha256("\0".join(sources).encode()).hexdigest()
+
+
+def fingerprint(nb: Any) -> dict[str, str]:
+    return {"cells": cells_hash(nb), "library": library_hash()}
+
+
+def why_stale(nb: Any) -> str | None:
+    """Say in words why a notebook has to run again; None when it does not."""
+    ran, now = nb.metadata.get("mhsa", {}), fingerprint(nb)
+    if any(cell.execution_count is None and STUB not in tags(cell) for cell in code_cells(nb)):
+        return "has cells that were never executed"
+    if ran.get("cells") != now["cells"]:
+        return "its code changed after it was executed"
+    if ran.get("library") != now["library"]:
+        return "mhsa_lib changed after it was executed"
+    if not any(cell.id == "bootstrap" and cell.source == bootstrap() for cell in nb.cells):
+        return "its bootstrap cell is missing or not the common one"
+    return None
+
+
+# --- execution -----------------------------------------------------------------------------
+
+
+def place_bootstrap(nb: Any) -> None:
+    """Put the common bootstrap cell after the title."""
+    cell = nbformat.v4.new_code_cell(bootstrap(), id="bootstrap")
+    cell.metadata["tags"] = ["remove-cell"]
+    nb.cells = [old for old in nb.cells if old.id != "bootstrap"]
+    nb.cells.insert(1, cell)
+
+
+def execute(nb: Any) -> None:
+    """Run all cells in an empty folder outside the repository, with this checkout's library."""
+    with tempfile.TemporaryDirectory() as folder:
+        NotebookClient(
+            nb,
+            timeout=120,
+            kernel_name="python3",
+            extra_arguments=["--log-level=ERROR"],
+            resources={"metadata": {"path": folder}},
+        ).execute(env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"})
+
+
+# --- tidying -------------------------------------------------------------------------------
+
+
+def normalise(nb: Any) -> None:
+    """Keep what the reader sees and the tests compare; drop what depends on the machine."""
+    kept = {key: nb.metadata[key] for key in ("mystnb",) if key in nb.metadata}
+    nb.metadata = nbformat.from_dict({**kept, **KERNEL, "mhsa": fingerprint(nb)})
+    nb.nbformat, nb.nbformat_minor = 4, 5
+    for cell in nb.cells:
+        keep = {key: cell.metadata[key] for key in ("mystnb", "tags") if key in cell.metadata}
+        cell.metadata = nbformat.from_dict(keep)
+        cell.pop("attachments", None)
+    for cell in code_cells(nb):
+        if STUB in tags(cell):
+            cell.outputs, cell.execution_count = [], None
+        cell.outputs = merge_streams([out for out in map(tidy, cell.outputs) if out])
+
+
+def tidy(output: Any) -> Any:
+    """Return an output without its kernel's part; None when nothing is left for the page."""
+    if output.output_type == "error":
+        output.traceback = [f"{output.ename}: {output.evalue}"]
+    if WIDGET_VIEW in output.get("data", {}):
+        del output.data[WIDGET_VIEW]
+        return output if "text/html" in output.data else None
+    return output
+
+
+def merge_streams(outputs: list[Any]) -> list[Any]:
+    """Join texts printed one after the other: where they are cut is chance."""
+    merged: list[Any] = []
+    for out in outputs:
+        last = merged[-1] if merged else None
+        if last and out.output_type == last.output_type == "stream" and out.name == last.name:
+            last.text += out.text
+        else:
+            merged.append(out)
+    return merged
+
+
+# --- command -------------------------------------------------------------------------------
+
+
+def refresh(path: Path) -> bool:
+    """Execute and store one notebook, saying how long it took; False when a cell failed."""
+    nb = nbformat.read(path, as_version=4)
+    place_bootstrap(nb)
+    print(f"{path.stem}: {len(code_cells(nb))} code cells … ", end="", flush=True)
+    start = time.perf_counter()
+    try:
+        execute(nb)
+    except CellExecutionError as error:
+        print(f"FAILED\n{error}")
+        return False
+    normalise(nb)
+    nbformat.write(nb, path)
+    print(f"{time.perf_counter() - start:.1f} s")
+    return True
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--check", action="store_true", help="run nothing; refuse what is stale"
+    )
+    parser.add_argument("--force", action="store_true", help="run the fresh ones too")
+    parser.add_argument("paths", nargs="*", type=Path, help="notebooks (default: all)")
+    args = parser.parse_args()
+    paths = args.paths or notebooks()
+    if not paths:
+        print("there is no notebook in notebooks/")
+        return 1
+    reasons = {path: why_stale(nbformat.read(path, as_version=4)) for path in paths}
+    stale = [path for path in paths if reasons[path] or args.force]
+    if args.check:
+        for path in stale:
+            print(f"{path.stem} is stale: {reasons[path]}. Run `make notebooks`.")
+        return len(stale) > 0
+    print(f"{len(stale)} of {len(paths)} notebooks to run")
+    return not all([refresh(path) for path in stale])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""The repository's address and the cell with which every notebook fetches the library from it.
+
+The address is written once, in pyproject.toml; the other places repeat it and a test compares.
+`python -m tools.build.repository URL` (or `make repository URL=…`) changes it everywhere.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import tomllib
+
+from tools import ROOT
+
+PLACES = [
+    "pyproject.toml", "_config.yml", "CITATION.cff", "*.md", "book/*.md", "notebooks/*.ipynb"
+]  # fmt: skip
+MUST_NAME_IT = ["_config.yml", "CITATION.cff", "README.md", "notebooks/*.ipynb"]
+
+
+def project() -> dict[str, str]:
+    """Return the address and the version that pyproject.toml declares."""
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return {"address": table["urls"]["Repository"], "version": table["version"]}
+
+
+def bootstrap() -> str:
+    """Return the first code cell of every notebook: on Colab, fetch what is missing."""
+    return (
+        "# On Colab: fetch what is missing, and leave alone what is there.\n"
+        "import importlib.util\n"
+        "\n"
+        'if importlib.util.find_spec("mhsa_lib") is None:\n'
+        "    %pip install -q --no-deps einops jaxtyping wadler-lindig bertviz "
+        "anywidget psygnal\n"
+        "    %pip install -q --no-deps git+{address}@v{version}"
+    ).format(**project())
+
+
+def files(patterns: list[str]) -> Iterator[Path]:
+    for pattern in patterns:
+        yield from sorted(ROOT.glob(pattern))
+
+
+def change(new: str) -> None:
+    """Write the new address wherever the old one stands."""
+    old = project()["address"]
+    for path in files(PLACES):
+        text = path.read_text(encoding="utf-8")
+        if old in text:
+            path.write_text(text.replace(old, new.rstrip("/")), encoding="utf-8")
+            print(f"{path.relative_to(ROOT)}: {text.count(old)} × {new}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or not sys.argv[1].startswith("https://"):
+        sys.exit("usage: make repository URL=https://host/owner/name")
+    change(sys.argv[1])

@@ -1,0 +1,62 @@
+"""Run every notebook as Colab would, and compare each output with the stored one.
+
+The notebooks are copied to an empty folder outside the repository and see only the built wheel;
+a first notebook proves it by comparing where `mhsa_lib` was imported from.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+
+from tools.build.notebooks import notebooks
+from tools.check import wheel
+
+SANITIZE = Path(__file__).parent / "sanitize.cfg"
+PATIENCE = """
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.output_timeout = 60  # nbval waits 5 s for an output: too few on a busy machine
+"""
+
+
+def probe(site: Path) -> nbformat.NotebookNode:
+    """Return a notebook that fails unless mhsa_lib comes from the folder site."""
+    code = "import mhsa_lib, pathlib\nprint(pathlib.Path(mhsa_lib.__file__).parent)"
+    expected = nbformat.v4.new_output("stream", text=f"{site / 'mhsa_lib'}\n")
+    cell = nbformat.v4.new_code_cell(code, execution_count=1, outputs=[expected])
+    return nbformat.v4.new_notebook(cells=[cell])
+
+
+def nbval(folder: Path, *, site: Path) -> int:
+    """Run nbval over a folder of notebooks whose kernels find packages in site first."""
+    (folder / "pytest.ini").write_text(
+        "[pytest]\n", encoding="utf-8"
+    )  # not the repository's configuration
+    (folder / "conftest.py").write_text(PATIENCE, encoding="utf-8")
+    options = ["-q", "-c", "pytest.ini", "--rootdir=.", "-p", "no:cacheprovider"]
+    options += ["-n", "2", "--dist", "loadfile", "--nbval", "--nbval-current-env"]
+    options += ["--nbval-cell-timeout=120", f"--nbval-sanitize-with={SANITIZE}"]
+    env = {**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
+    return subprocess.call([sys.executable, "-m", "pytest", *options], cwd=folder, env=env)
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as name:
+        top = Path(name).resolve()
+        folder, site = top / "notebooks", top / "site"
+        wheel.install(wheel.build(top), site)
+        folder.mkdir()
+        nbformat.write(probe(site), folder / "00_imports_the_wheel.ipynb")
+        for path in notebooks():
+            shutil.copy(path, folder)
+        print(f"{len(notebooks())} notebooks, with {next(top.glob('*.whl')).name}", flush=True)
+        return nbval(folder, site=site)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""Plant one mistake after another in a copy of the library; a named test must notice each.
+
+python tools/check/mutate.py            all mistakes of tools/check/mutants.py
+python tools/check/mutate.py softmax    those with "softmax" in their name
+
+Every mistake is tried in a process of its own, forked from one that has imported torch. A
+mistake that no test notices is a survivor: write the missing test.
+"""
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from multiprocessing.context import ForkProcess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools.check.mutants import MUTANTS, Mutant, test_file  # noqa: E402  the line above finds it
+
+WORKERS = 2
+LIMIT = 300  # seconds for one mistake
+LIMIT_CLEAN = 1800  # seconds for a worker's share of all tests without any
+NOTICED = 1  # pytest exits with 1 when a test failed
+BROKEN = 99  # the child did not run the tests of the copy
+FORK = get_context("fork")
+
+
+@dataclass
+class Run:
+    """One copy of the library under test."""
+
+    mutant: Mutant | None
+    folder: Path
+    process: ForkProcess
+    start: float
+
+    @property
+    def name(self) -> str:
+        """The mistake, or that there is none."""
+        return self.mutant.name if self.mutant else "no mistake"
+
+    def verdict(self) -> str:
+        """Return an empty string if all is as it has to be, else what is not."""
+        code, wanted = self.process.exitcode, NOTICED if self.mutant else 0
+        if code == wanted:
+            return ""
+        if code == 0:
+            return "SURVIVED"
+        return f"tests exited with {code}\n{self.output()[-2000:]}"
+
+    def output(self) -> str:
+        """What pytest printed."""
+        return (self.folder / "output.txt").read_text(encoding="utf-8")
+
+    def killer(self) -> str:
+        """The first test that failed."""
+        found = re.search(
+            r"^FAILED tests/(?:\w+/)?test_(\S+?)(\[.*| - .*)?$", self.output(), re.MULTILINE
+        )
+        return found[1].replace(".py::test_", ": ").replace("_", " ") if found else ""
+
+
+def planted(mutant: Mutant) -> str:
+    """Return the file with its mistake; the old text has to be there exactly once."""
+    text = (ROOT / "mhsa_lib" / mutant.file).read_text(encoding="utf-8")
+    if text.count(mutant.old) != 1:
+        sys.exit(
+            f"{mutant.name}: {mutant.old!r} is {text.count(mutant.old)}× in {mutant.file}."
+        )
+    return text.replace(mutant.old, mutant.new)
+
+
+def launch(mutant: Mutant | None, tests: set[str], scratch: Path) -> Run:
+    """Copy the library and its tests, plant the mistake, and start pytest on the copy."""
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    for name in ("mhsa_lib", "tests"):
+        shutil.copytree(ROOT / name, folder / name)  # what is compiled too, while it is true
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    if mutant:
+        (folder / "mhsa_lib" / mutant.file).write_text(planted(mutant), encoding="utf-8")
+    process = FORK.Process(target=check, args=(folder, sorted(tests)))
+    process.start()
+    return Run(mutant, folder, process, time.monotonic())
+
+
+def check(folder: Path, tests: list[str]) -> None:
+    """Run tests of a copy, in a process of its own, and exit with pytest's code."""
+    import pytest
+
+    output = os.open(folder / "output.txt", os.O_WRONLY | os.O_CREAT)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.chdir(folder)
+    sys.dont_write_bytecode = True
+    sys.path[:] = [str(folder), *(entry for entry in sys.path if Path(entry) != ROOT)]
+    files = [str(test_file(name)) for name in tests]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    options = ["-x", "-q", "--tb=line", "-p", "no:cacheprovider"]
+    options += ["-p", "_hypothesis_pytestplugin", "-m", "not browser"]
+    quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "--hypothesis-profile=mutants"]
+    code = BROKEN
+    try:
+        found = pytest.main([f"--rootdir={folder}", *options, *quiet, *files])
+        imported = Path(str(sys.modules["mhsa_lib"].__file__))
+        code = int(found) if imported.is_relative_to(folder) else BROKEN
+    finally:
+        os._exit(code)
+
+
+def results(jobs: Sequence[tuple[Mutant | None, set[str]]], scratch: Path) -> Iterator[Run]:
+    """Yield every run as it ends, ``WORKERS`` at a time; a job is a mistake and its tests."""
+    waiting, running = list(jobs), list[Run]()
+    while waiting or running:
+        while waiting and len(running) < WORKERS:
+            running.append(launch(*waiting.pop(0), scratch))
+        wait([run.process.sentinel for run in running], timeout=1)
+        for run in list(running):
+            if time.monotonic() - run.start > (LIMIT if run.mutant else LIMIT_CLEAN):
+                run.process.kill()
+                run.process.join()
+            if not run.process.is_alive():
+                running.remove(run)
+                yield run
+
+
+def preload(tests: set[str]) -> None:
+    """Import once what every test needs, and nothing of ours: forks start with it."""
+    import einops  # noqa: F401
+    import hypothesis  # noqa: F401
+    import jaxtyping  # noqa: F401
+    import pytest  # noqa: F401
+    import torch
+    import torch._dynamo
+
+    from_elsewhere = {"convert", "convert_latent", "convert_llama", "errors", "peers"}
+    if tests & (from_elsewhere | {"pretrained", "rope", "wall"}):
+        from transformers import AutoTokenizer, BertModel, GPT2Model  # noqa: F401
+    if any(name == "plots" or name.startswith("widgets/") for name in tests):
+        import anywidget  # noqa: F401
+        import matplotlib.pyplot  # noqa: F401
+        import playwright.sync_api  # noqa: F401
+    torch.set_num_threads(1)
+    assert "mhsa_lib" not in sys.modules
+
+
+def main(*words: str) -> int:
+    chosen = [m for m in MUTANTS if all(word in m.name for word in words)]
+    if not chosen:
+        sys.exit(f"No mistake has {' and '.join(words)} in its name.")
+    for mutant in chosen:
+        planted(mutant)
+    tests = {name for mutant in chosen for name in mutant.tests.split()}
+    start, survivors = time.monotonic(), []
+    preload(tests)
+    with tempfile.TemporaryDirectory() as scratch:
+        shares = [set(sorted(tests)[i::WORKERS]) for i in range(WORKERS)]
+        clean = results([(None, share) for share in shares if share], Path(scratch))
+        if faults := [run.verdict() for run in clean if run.verdict()]:
+            print("The tests fail without any mistake:", *faults)
+            return 1
+        print(f"{len(tests)} test files are green without a mistake.", flush=True)
+        jobs = [(mutant, set(mutant.tests.split())) for mutant in chosen]
+        for i, run in enumerate(results(jobs, Path(scratch)), start=1):
+            verdict = run.verdict()
+            print(
+                f"[{i:3}/{len(chosen)}] {run.name}: {verdict or run.killer()}",
+                flush=True,
+            )
+            if verdict:
+                survivors.append(run.name)
+    print(f"{len(chosen) - len(survivors)} of {len(chosen)} mistakes noticed", end=" ")
+    print(f"in {time.monotonic() - start:.0f} s.", *survivors, sep="\n  survived: ")
+    return bool(survivors)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,55 @@
+"""Read the built pages as files; `tools/check/browser.py` opens them."""
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from bs4 import BeautifulSoup
+
+from tools import ROOT
+
+SITE = ROOT / "_build" / "html"
+NOT_PAGES = {"_static", "_sources", "_images", "vendor", "_sphinx_design_static"}
+
+
+@dataclass
+class Page:
+    """One built page as a file."""
+
+    path: Path
+    soup: BeautifulSoup
+
+    @property
+    def name(self) -> str:
+        return self.path.relative_to(SITE).as_posix()
+
+    @property
+    def links(self) -> list[str]:
+        tags = self.soup.find_all(href=True) + self.soup.find_all(src=True)
+        return [str(tag.get("href") or tag["src"]) for tag in tags]
+
+    @functools.cached_property
+    def anchors(self) -> set[str]:
+        return {str(tag["id"]) for tag in self.soup.find_all(id=True)}
+
+    def target(self, link: str) -> tuple[Path, str] | None:
+        """Return the file and anchor that a link inside the site names; None for others."""
+        parts = urlsplit(link)
+        if parts.scheme or parts.netloc:
+            return None
+        file = (self.path.parent / unquote(parts.path)).resolve() if parts.path else self.path
+        return file, unquote(parts.fragment)
+
+
+def files() -> list[Path]:
+    """Return the file of every page of the built book, in order."""
+    found = [f for f in SITE.rglob("*.html") if f.relative_to(SITE).parts[0] not in NOT_PAGES]
+    return sorted(found)
+
+
+def read() -> dict[Path, Page]:
+    """Return every page of the built book, by its file."""
+    return {
+        f: Page(f, BeautifulSoup(f.read_text(encoding="utf-8"), "html.parser")) for f in files()
+    }
