@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tools.check import mutants
+from tools.check import mutant as mutants
 from tools.check.mutants import MUTANTS
 
 ROOT = Path(__file__).parents[2]

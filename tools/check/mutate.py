@@ -1,6 +1,6 @@
 """Plant one mistake after another in a copy of the library; a named test must notice each.
 
-python tools/check/mutate.py            all mistakes of tools/check/mutants.py
+python tools/check/mutate.py            all mistakes of tools/check/mutants
 python tools/check/mutate.py softmax    those with "softmax" in their name
 
 Every mistake is tried in a process of its own, forked from one that has imported torch. A
@@ -23,7 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools.check.mutants import MUTANTS, Mutant, test_file  # noqa: E402  the line above finds it
+from tools.check.mutant import Mutant, test_file  # noqa: E402  the line above finds it
+from tools.check.mutants import MUTANTS  # noqa: E402
 
 WORKERS = 2
 LIMIT = 300  # seconds for one mistake

@@ -1,0 +1,83 @@
+"""Mistakes in `mhsa_lib/accept`."""
+
+from tools.check.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "any class is taken for a known one",
+        "accept/known.py",
+        "    if any(_is(type(module), kind) for kind in kinds):\n        return\n",
+        "    return\n",
+        "accept/known",
+    ),
+    Mutant(
+        "what is frozen learns after a conversion",
+        "accept/carry.py",
+        "    to.requires_grad_(given.requires_grad)\n",
+        "",
+        "accept/known",
+    ),
+    Mutant(
+        "a hook is no reason to refuse",
+        "accept/known.py",
+        "            if not changes_nothing(hook):\n",
+        "            if False:\n",
+        "accept/known",
+    ),
+    Mutant(
+        "an own forward of an instance goes unnoticed",
+        "accept/known.py",
+        "        if callable(theirs) and not own:",
+        "        if False:",
+        "accept/known",
+    ),
+    Mutant(
+        "a patched class goes unnoticed",
+        "accept/known.py",
+        "        if not _is_written_there(method, owner, name):",
+        "        if False:",
+        "accept/known",
+    ),
+    Mutant(
+        "one parameter at two places is taken for two",
+        "accept/known.py",
+        "            if first != here:",
+        "            if False:",
+        "accept/known",
+    ),
+    Mutant(
+        "a missing bias of values may be packed while others learn",
+        "accept/carry.py",
+        'if name != "W_K.bias"}',
+        "if False}",
+        "accept/known",
+    ),
+    Mutant(
+        "a missing bias is one of zeros",
+        "accept/carry.py",
+        "            to.register_parameter(part, None)\n",
+        "            mine.data.zero_()\n",
+        "accept/known",
+    ),
+    Mutant(
+        "a patched method is known by its name alone",
+        "accept/known.py",
+        'return named == (owner.__module__, f"{owner.__qualname__}.{name}")',
+        'return named[1] == f"{owner.__qualname__}.{name}"',
+        "accept/known convert/llama",
+    ),
+    Mutant(
+        "a mixin behind a known class goes unnoticed",
+        "accept/known.py",
+        "return cls.__mro__[i:] == base.__mro__",
+        "return True",
+        "convert/llama",
+    ),
+    Mutant(
+        "what accelerate has left behind is refused",
+        "accept/known.py",
+        "if callable(theirs) and not own:",
+        "if callable(theirs):",
+        "accept/known",
+    ),
+]

@@ -1,0 +1,111 @@
+"""Mistakes in `mhsa_lib/costs`."""
+
+from tools.check.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "a context costs what x costs",
+        "costs/formulas.py",
+        "offer = 2 * batch * d_context",
+        "offer = 2 * batch * d_model",
+        "costs/formulas",
+    ),
+    Mutant(
+        "formula: FLOPs of a projection counted once",
+        "costs/formulas.py",
+        "project, attend = 2 * batch * d_model",
+        "project, attend = batch * d_model",
+        "costs/formulas",
+    ),
+    Mutant(
+        "formula: W_O over the keys",
+        "costs/formulas.py",
+        '"y": project * d_heads * n_query',
+        '"y": project * d_heads * n_key',
+        "trace/wires",
+    ),
+    Mutant(
+        "formula: concat is d_model wide",
+        "costs/formulas.py",
+        '"concat": query_rows * d_heads',
+        '"concat": query_rows * d_model',
+        "costs/formulas",
+    ),
+    Mutant(
+        "formula: the bias of W_O has d_heads numbers",
+        "costs/formulas.py",
+        "d_heads * d_model + d_model * bias",
+        "d_heads * d_model + d_heads * bias",
+        "costs/formulas",
+    ),
+    Mutant(
+        "formula: the cache keeps keys only",
+        "costs/formulas.py",
+        "return 2 * layers * batch",
+        "return layers * batch",
+        "costs/configurations",
+    ),
+    Mutant(
+        "roofline: fused attention reads every query head's keys",
+        "costs/roofline.py",
+        "all_k = batch * n_key * d_kv_heads",
+        "all_k = batch * n_key * d_heads",
+        "costs/roofline",
+    ),
+    Mutant(
+        "roofline: scores and weights are written and never read",
+        "costs/roofline.py",
+        "Work(0, 2 * table)",
+        "Work(0, table)",
+        "costs/roofline",
+    ),
+    Mutant(
+        "mixture: a router costs nothing",
+        "costs/variants.py",
+        "d_model * size * (size > 1)",
+        "d_model * size * (size > 9)",
+        "variants/mixture",
+    ),
+    Mutant(
+        "latent costs: keys and values made for the new tokens only",
+        "costs/variants.py",
+        '{"k_heads": 2 * n_key * W_UK, "v_heads": 2 * n_key * W_UV}',
+        '{"k_heads": 2 * n * W_UK, "v_heads": 2 * n * W_UV}',
+        "variants/latent",
+    ),
+    Mutant(
+        "grouped: as many value columns as query columns are cached",
+        "costs/variants.py",
+        '{"k_heads": d_kv_heads, "v_heads": d_kv_heads}',
+        '{"k_heads": d_kv_heads, "v_heads": n_heads * d_kv_heads // n_kv_heads}',
+        "variants/grouped",
+    ),
+    Mutant(
+        "roofline: a fused kernel still writes the scores",
+        "costs/roofline.py",
+        "attend.bytes - 2 * step",
+        "attend.bytes - step",
+        "costs/roofline",
+    ),
+    Mutant(
+        "roofline: compute-bound one size too early",
+        "costs/roofline.py",
+        "return sizes[found] if",
+        "return sizes[found] - 1 if",
+        "costs/roofline",
+    ),
+    Mutant(
+        "hardware: keys copied for the heads that share them",
+        "costs/hardware.py",
+        "q, shared = q.reshape(*k.shape[:-2], -1, q.shape[-1]), False",
+        "k, v, shared = *(stage.share_heads(kv, mha.n_heads) for kv in (k, v)), False",
+        "costs/hardware",
+    ),
+    Mutant(
+        "hardware: the peak counts a multiply-add once",
+        "costs/hardware.py",
+        "return Rates(2 * n**3 / peak",
+        "return Rates(n**3 / peak / 4",
+        "costs/hardware",
+    ),
+]

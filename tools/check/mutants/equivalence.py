@@ -1,0 +1,20 @@
+"""Mistakes in `mhsa_lib/equivalence`."""
+
+from tools.check.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "the peers' biases are left at random",
+        "equivalence/peers.py",
+        "            if source.bias is not None:",
+        "            if False:",
+        "equivalence/peers",
+    ),
+    Mutant(
+        "the wall is always green",
+        "equivalence/wall.py",
+        "self.delta is None or self.delta <= TOLERANCE[self.dtype]",
+        "True",
+        "equivalence/wall",
+    ),
+]

@@ -1,0 +1,48 @@
+"""Mistakes in `mhsa_lib/parallel`."""
+
+from tools.check.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "parallel: nobody adds up y",
+        "parallel/sharded.py",
+        "part.redistribute(part.device_mesh, [Replicate()]).to_local()",
+        "part.to_local()",
+        "parallel/sharded",
+    ),
+    Mutant(
+        "parallel: a gradient of x per matrix",
+        "parallel/sharded.py",
+        "    _enter(attention.project, lambda t: DTensor.from_local(t, mesh, [Replicate()]))\n",
+        "",
+        "parallel/sharded",
+    ),
+    Mutant(
+        "parallel: of the fused, nobody adds up the gradient of x",
+        "parallel/sharded.py",
+        "return same.to_local(grad_placements=[Partial()])",
+        "return same.to_local()",
+        "parallel/sharded",
+    ),
+    Mutant(
+        "parallel: every rank learns its own b_O",
+        "parallel/sharded.py",
+        'and (name != "W_O.bias" or rank == 0)',
+        "and True",
+        "parallel/sharded",
+    ),
+    Mutant(
+        "shares: every rank adds b_O",
+        "parallel/shard.py",
+        "if part.W_O.bias is not None and rank > 0:",
+        "if part.W_O.bias is None:",
+        "parallel/shard",
+    ),
+    Mutant(
+        "shares: a rank has as many key heads as all",
+        "parallel/shard.py",
+        'for name in {"n_heads", "n_kv_heads"} &',
+        'for name in {"n_heads"} &',
+        "parallel/shard",
+    ),
+]

@@ -1,0 +1,41 @@
+"""Mistakes in `mhsa_lib/pretrained`."""
+
+from tools.check.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "SHA-256 not compared",
+        "pretrained/minilm.py",
+        "if digest != official:",
+        "if False:",
+        "pretrained/minilm",
+    ),
+    Mutant(
+        "only the weight file is verified",
+        "pretrained/minilm.py",
+        "    for file in FILES:\n",
+        '    for file in ["model.safetensors"]:\n',
+        "pretrained/minilm",
+    ),
+    Mutant(
+        "512 tokens are too many",
+        "pretrained/minilm.py",
+        "if len(ids) > self.max_tokens:",
+        "if len(ids) >= self.max_tokens:",
+        "pretrained/minilm",
+    ),
+    Mutant(
+        "an empty text has two tokens",
+        "pretrained/minilm.py",
+        "if len(ids) <= 2:",
+        "if len(ids) < 2:",
+        "pretrained/minilm",
+    ),
+    Mutant(
+        "vectors start at the output of layer 0",
+        "pretrained/minilm.py",
+        "torch.cat(out.hidden_states)",
+        "torch.cat(out.hidden_states[1:])",
+        "pretrained/minilm",
+    ),
+]

@@ -1,0 +1,27 @@
+"""Mistakes in `mhsa_lib/profiling`."""
+
+from tools.check.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "timing: the first run counts",
+        "profiling/time.py",
+        "if runs >= 0:",
+        "if runs >= -1:",
+        "profiling/time",
+    ),
+    Mutant(
+        "timing: one core, and the wall clock",
+        "profiling/time.py",
+        "return time.thread_time if alone and fine else",
+        "return time.thread_time if alone and not fine else",
+        "profiling/time",
+    ),
+    Mutant(
+        "peak: memory that was given back still counts",
+        "profiling/memory.py",
+        "return max(accumulate((e.nbytes() for e in in_order), initial=0))",
+        "return sum(abs(e.nbytes()) for e in in_order)",
+        "profiling/memory",
+    ),
+]

@@ -1,0 +1,34 @@
+"""Mistakes in `mhsa_lib/results`."""
+
+from tools.check.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "results: spread divided by n",
+        "results/experiments.py",
+        "from statistics import mean, stdev",
+        "from statistics import mean, pstdev as stdev",
+        "results/experiments",
+    ),
+    Mutant(
+        "bench: a win inside the band",
+        "results/records.py",
+        '"ahead" if middle < 1 / (1 + self.band) else "tie"',
+        '"ahead" if middle < 1 else "tie"',
+        "results/records",
+    ),
+    Mutant(
+        "bench: results are written in place",
+        "results/runs.py",
+        'file.with_name(f".{file.name}.{os.getpid()}")',
+        "file",
+        "results/records",
+    ),
+    Mutant(
+        "bench: a causal pass needs as much as a full one",
+        "results/cells.py",
+        'if self.mask in ("full", "ragged"):',
+        'if self.mask in ("full", "ragged", "causal"):',
+        "results/records",
+    ),
+]
