@@ -58,9 +58,10 @@ test: quick figures mutants compare book pages
 quick: lint types unit
 
 lint: $(READY)
-	$(STEP) "Lint (1 of 3): ruff" $(PY) -m ruff check -q .
-	$(STEP) "Lint (2 of 3): format" $(PY) -m ruff format -q --check .
-	$(STEP) "Lint (3 of 3): spelling" .venv/bin/codespell
+	$(STEP) "Lint (1 of 4): ruff" $(PY) -m ruff check -q .
+	$(STEP) "Lint (2 of 4): format" $(PY) -m ruff format -q --check .
+	$(STEP) "Lint (3 of 4): imports point down" .venv/bin/lint-imports --no-logo
+	$(STEP) "Lint (4 of 4): spelling" .venv/bin/codespell
 
 types: $(READY)
 	$(STEP) "Types" $(PY) -m mypy

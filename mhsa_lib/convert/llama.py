@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 from mhsa_lib.accept import carry, known
 from mhsa_lib.convert import source as convert_source
+from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.convert.source import MODELS
 from mhsa_lib.rope.rotary import HALVES, RotarySplit
 from mhsa_lib.stages import Project
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention
-from mhsa_lib.variants.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 
 _MAPS: known.Kinds = {path: (nn.Linear,) for path in ("q_proj", "k_proj", "v_proj", "o_proj")}
 

@@ -8,9 +8,9 @@ The tests compare each formula with a trace of the module, with its parameters, 
 from dataclasses import dataclass
 
 from mhsa_lib import checks, costs
-from mhsa_lib.variants.composition import check_rank
 from mhsa_lib.variants.overlapped import check_overlap
-from mhsa_lib.variants.routing import routed_heads
+from mhsa_lib.variants.parts.composition import check_rank
+from mhsa_lib.variants.parts.routing import routed_heads
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.experiments.training import Batch, Layers, accuracy, fit
 from mhsa_lib.variants.composed import ComposedAttention
-from mhsa_lib.variants.composition import Compose, Static
+from mhsa_lib.variants.parts.composition import Compose, Static
 
 NAME = "composed"
 QUESTION = "Can three heads answer nine questions, every place with every attribute?"

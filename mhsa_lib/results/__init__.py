@@ -3,4 +3,3 @@
 from mhsa_lib.results.experiments import FOLDER as FOLDER
 from mhsa_lib.results.experiments import Results as Results
 from mhsa_lib.results.experiments import kept as kept
-from mhsa_lib.results.experiments import measured as measured

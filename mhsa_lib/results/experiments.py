@@ -1,14 +1,11 @@
 """What the experiments gave: kept numbers of every seed, and how far they spread."""
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import nan
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
-
-from mhsa_lib.experiments.training import n_parameters
 
 FOLDER = Path(__file__).parent / "data" / "experiments"
 
@@ -71,31 +68,3 @@ def kept(name: str, folder: Path = FOLDER) -> Results:
     stored = json.loads(file.read_text(encoding="utf-8"))
     values = {model: tuple(numbers) for model, numbers in stored.pop("values").items()}
     return Results(**(stored | {"seeds": tuple(stored["seeds"]), "values": values}))
-
-
-def measured(
-    experiment: Any, seeds: tuple[int, ...], progress: Callable[[Any], Any] = iter
-) -> Results:
-    """Run an experiment for every model and seed; ``progress`` wraps the list of runs.
-
-    >>> from types import SimpleNamespace
-    >>> from torch import nn
-    >>> coin = SimpleNamespace(NAME="coin", QUESTION="Is it fair?", MEASURE="heads",
-    ...     models=lambda: {"coin": lambda: nn.Linear(1, 1)}, run=lambda model, seed: seed / 2)
-    >>> measured(coin, seeds=(0, 1)).values
-    {'coin': (0.0, 0.5)}
-    """
-    runs = [(model, seed) for model in experiment.models() for seed in seeds]
-    found: dict[str, list[float]] = {model: [] for model in experiment.models()}
-    for model, seed in progress(runs):
-        found[model].append(round(experiment.run(model, seed), 6))
-    sizes = {model: n_parameters(build()) for model, build in experiment.models().items()}
-    return Results(
-        experiment.NAME,
-        experiment.QUESTION,
-        experiment.MEASURE,
-        seeds,
-        sizes,
-        {model: tuple(numbers) for model, numbers in found.items()},
-        {},
-    )

@@ -27,7 +27,7 @@ from mhsa_lib.shapes import (
     Weights,
 )
 from mhsa_lib.stages import Attend, Wire
-from mhsa_lib.variants.composition import Compose, five_branches
+from mhsa_lib.variants.parts.composition import Compose, five_branches
 
 
 class ComposedAttend(Attend):

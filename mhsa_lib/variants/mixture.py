@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import Gates, HeadOutputs, Queries, Tokens
 from mhsa_lib.stages import Stage, Wire
-from mhsa_lib.variants.routing import (
+from mhsa_lib.variants.parts.routing import (
     TokenRouter,
     released_balance,
     released_scaling,

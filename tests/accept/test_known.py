@@ -14,10 +14,10 @@ from transformers.models.imagegpt.modeling_imagegpt import ImageGPTAttention
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, convert, edit, remember, trace
 from mhsa_lib.convert.symmetries import aligned
 from mhsa_lib.convert.to_grouped import pooled
+from mhsa_lib.convert.to_plain import unshared
 from mhsa_lib.parallel import shard as shares
 from mhsa_lib.stages import Project, Split
 from mhsa_lib.variants import MixtureOfHeadAttention, OverlappedAttention
-from mhsa_lib.variants.overlapped import unshared
 from tests.convert.foreign import random
 from tests.helpers.drawn import mha, rand
 

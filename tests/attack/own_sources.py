@@ -9,9 +9,9 @@ from mhsa_lib.convert.symmetries import aligned, key_heads
 from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
 from mhsa_lib.convert.to_collaborative import to_collaborative
 from mhsa_lib.convert.to_grouped import pooled
+from mhsa_lib.convert.to_plain import unshared
 from mhsa_lib.fused.latent import FusedLatentAttention
 from mhsa_lib.parallel.shard import share
-from mhsa_lib.variants.overlapped import unshared
 from tests.attack import attentions
 from tests.attack.draw import Draw
 from tests.attack.sources import Source

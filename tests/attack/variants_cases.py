@@ -8,6 +8,7 @@ from torch import Tensor
 from mhsa_lib import MultiHeadAttention, masks
 from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
 from mhsa_lib.convert.to_collaborative import to_collaborative
+from mhsa_lib.convert.to_plain import unshared
 from mhsa_lib.fused.latent import FusedLatentAttention
 from mhsa_lib.variants import (
     ComposedAttention,
@@ -16,8 +17,7 @@ from mhsa_lib.variants import (
     MixtureOfHeadAttention,
     OverlappedAttention,
 )
-from mhsa_lib.variants.composition import Compose
-from mhsa_lib.variants.overlapped import unshared
+from mhsa_lib.variants.parts.composition import Compose
 from tests.attack import attentions, oracle, rules
 from tests.attack.definitions import definition, five
 from tests.attack.draw import Draw

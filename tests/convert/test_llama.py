@@ -21,12 +21,12 @@ from transformers.models.llama.modeling_llama import LlamaAttention
 
 from mhsa_lib import FusedMultiHeadAttention, convert, masks, trace
 from mhsa_lib.cache.growing import remember
+from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.convert.symmetries import with_pairing
 from mhsa_lib.costs import variants as variant_costs
 from mhsa_lib.rope.rotary import INTERLEAVED, PartialRotary, Rotary
 from mhsa_lib.trace import hooks
 from mhsa_lib.variants.grouped import GroupedSplit
-from mhsa_lib.variants.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from tests.convert.test_pytorch_bert_gpt2 import close, randomized
 from tests.helpers import theirs as their
 from tests.helpers.drawn import rand

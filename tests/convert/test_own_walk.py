@@ -16,12 +16,12 @@ from mhsa_lib.convert import symmetries as turns
 from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
 from mhsa_lib.convert.to_collaborative import to_collaborative
 from mhsa_lib.convert.to_grouped import pooled
+from mhsa_lib.convert.to_plain import unshared
 from mhsa_lib.fused.latent import FusedLatentAttention
 from mhsa_lib.parallel import shard as shares
 from mhsa_lib.rope.rotary import HALVES, INTERLEAVED, Rotary, RotarySplit
 from mhsa_lib.stages import stages_of
 from mhsa_lib.variants import GroupedQueryAttention, LatentAttention, OverlappedAttention
-from mhsa_lib.variants.overlapped import unshared
 from tests.convert import foreign, mutilated
 from tests.helpers.drawn import filled, rand
 from tests.test_battery import VARIANTS

@@ -12,7 +12,7 @@ from mhsa_lib.results.experiments import FOLDER, Results, kept
 NAMES = sorted(
     path.stem
     for path in Path(mhsa_lib.__file__).parent.joinpath("experiments").glob("*.py")
-    if path.stem not in ("__init__", "training")
+    if path.stem not in ("__init__", "run", "training")
 )
 each = pytest.mark.parametrize("name", NAMES)
 

@@ -10,7 +10,8 @@ import pytest
 from torch import nn
 
 from mhsa_lib import plots
-from mhsa_lib.results.experiments import Results, kept, measured
+from mhsa_lib.experiments.run import measured
+from mhsa_lib.results.experiments import Results, kept
 
 mpl.use("Agg")
 

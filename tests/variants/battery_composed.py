@@ -2,7 +2,7 @@
 
 from mhsa_lib import MultiHeadAttention
 from mhsa_lib.variants import ComposedAttention
-from mhsa_lib.variants.composition import Compose, Gate, LowRank, Static
+from mhsa_lib.variants.parts.composition import Compose, Gate, LowRank, Static
 from tests.variants.entry import Variant
 
 

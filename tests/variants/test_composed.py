@@ -11,7 +11,7 @@ from mhsa_lib import MultiHeadAttention, edit, masks, trace
 from mhsa_lib.cache.growing import remember
 from mhsa_lib.costs import variants as variant_costs
 from mhsa_lib.variants import ComposedAttention
-from mhsa_lib.variants.composition import Compose, Gate, LowRank, Static, five_branches
+from mhsa_lib.variants.parts.composition import Compose, Gate, LowRank, Static, five_branches
 from tests.helpers.drawn import filled, rand
 from tests.variants.stored import numbers, stored_cases
 

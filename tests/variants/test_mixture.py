@@ -16,7 +16,7 @@ from mhsa_lib.costs import variants as variant_costs
 from mhsa_lib.trace.difference import Difference
 from mhsa_lib.variants import MixtureOfHeadAttention
 from mhsa_lib.variants.mixture import Route, balance_loss, check_routing, loads
-from mhsa_lib.variants.routing import (
+from mhsa_lib.variants.parts.routing import (
     QueryNormRouter,
     TokenRouter,
     hard_scaling,

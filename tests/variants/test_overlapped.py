@@ -9,13 +9,13 @@ from torch.testing import assert_close
 
 from mhsa_lib import MultiHeadAttention, masks, trace
 from mhsa_lib.cache.growing import remember
+from mhsa_lib.convert.to_plain import unshared
 from mhsa_lib.costs import variants as variant_costs
 from mhsa_lib.variants import OverlappedAttention
 from mhsa_lib.variants.overlapped import (
     SCHEDULES,
     OverlappedSplit,
     overlap_heads,
-    unshared,
 )
 from tests.helpers.drawn import filled, rand
 from tests.variants.stored import numbers, stored_cases

@@ -15,7 +15,8 @@ from importlib import import_module
 import torch
 from tqdm import tqdm
 
-from mhsa_lib.results.experiments import FOLDER, measured
+from mhsa_lib.experiments.run import measured
+from mhsa_lib.results.experiments import FOLDER
 
 
 def main() -> None:

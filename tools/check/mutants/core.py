@@ -396,13 +396,13 @@ MUTANTS = [
         "functional.py",
         "most * torch.tanh(scores / most)",
         "scores.clamp(-most, most)",
-        "variants/llama_stages",
+        "convert/llama_stages",
     ),
     Mutant(
         "stages: a query that sees nothing looks at its sink",
         "functional.py",
         "keys.any(dim=-1, keepdim=True)], dim=-1)",
         "torch.ones_like(keys[..., :1])], dim=-1)",
-        "variants/llama_stages",
+        "convert/llama_stages",
     ),
 ]

@@ -9,9 +9,9 @@ from torch.testing import assert_close
 
 from mhsa_lib import functional as F
 from mhsa_lib import masks, trace
+from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.stages import Project
 from mhsa_lib.variants import GroupedQueryAttention
-from mhsa_lib.variants.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from tests.helpers.drawn import filled, rand
 
 

@@ -1,0 +1,1 @@
+"""Parts that variants put into the five stages: heads composed, and heads chosen."""
