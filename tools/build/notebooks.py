@@ -1,15 +1,18 @@
 """Execute the notebooks that are stale, in an empty folder elsewhere, and store tidy outputs.
 
-A notebook is fresh when every cell ran and the hashes in its metadata are those of the library
-and of its own code cells. `--check` runs nothing: it names what is stale and refuses it.
+A notebook is fresh when every cell ran and the hashes in its metadata are those of its own code
+cells and of what they import (``dependencies``). `--check` runs nothing: it names what is stale,
+and why, and refuses it.
 """
 
 import argparse
 import hashlib
 import os
+import re
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from tools import ROOT
+from tools.build.dependencies import Library, changed, fingerprints
 from tools.build.repository import bootstrap
 
 FOLDER = ROOT / "notebooks"
@@ -41,23 +45,27 @@ def tags(cell: Any) -> set[str]:
     return set(cell.metadata.get("tags", []))
 
 
-def library_hash(library: Path = ROOT / "mhsa_lib") -> str:
-    """Return one hash for all code of the library."""
-    digest = hashlib.sha256()
-    for path in sorted(library.rglob("*")):
-        if path.suffix in {".py", ".js", ".css", ".json", ".safetensors"}:
-            digest.update(path.relative_to(library).as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
 def cells_hash(nb: Any) -> str:
     """Return one hash for the code a reader sees: moving the repository makes nothing stale."""
     sources = [cell.source for cell in code_cells(nb) if cell.id != "bootstrap"]
     return hashlib.sha256("\0".join(sources).encode()).hexdigest()
 
 
-def fingerprint(nb: Any) -> dict[str, str]:
-    return {"cells": cells_hash(nb), "library": library_hash()}
+@cache
+def library() -> Library:
+    """The library as it was when it was first asked for."""
+    return Library(ROOT / "mhsa_lib")
+
+
+def plain_code(nb: Any) -> str:
+    """The code of all cells as Python: commands for the notebook itself are left out."""
+    lines = "\n".join(c.source for c in code_cells(nb) if c.id != "bootstrap").splitlines()
+    return "\n".join("pass" if re.match(r"\s*[%!]", line) else line for line in lines)
+
+
+def fingerprint(nb: Any) -> dict[str, Any]:
+    needed = library().needed(plain_code(nb))
+    return {"cells": cells_hash(nb), "modules": fingerprints(needed)}
 
 
 def why_stale(nb: Any) -> str | None:
@@ -67,8 +75,8 @@ def why_stale(nb: Any) -> str | None:
         return "has cells that were never executed"
     if ran.get("cells") != now["cells"]:
         return "its code changed after it was executed"
-    if ran.get("library") != now["library"]:
-        return "mhsa_lib changed after it was executed"
+    if other := changed(ran.get("modules", {}), now["modules"]):
+        return f"{' and '.join(other[:3])} changed after it was executed"
     if not any(cell.id == "bootstrap" and cell.source == bootstrap() for cell in nb.cells):
         return "its bootstrap cell is missing or not the common one"
     return None
