@@ -1,0 +1,120 @@
+"""Begin a chapter: a notebook with the frame that every chapter keeps, and its line in _toc.yml.
+
+python -m tools.build.chapter 06_masks "Masks: who may look at whom?"
+
+What stands in it is there to be replaced: it runs, and passes the tests of the form, so that a
+chapter is whole from its first minute on.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from tools import ROOT
+from tools.build.notebooks import FOLDER, place_bootstrap
+
+STUB = ["skip-execution", "nbval-skip"]
+IMPORTS = "from mhsa_lib import examples, widgets"
+QUIZ = """\
+widgets.Predict(
+    "Which axes do the weights have?",
+    "(head, query, key)" if wires["weights"].ndim == 3 else "(query, key)",
+    wrong={"(query, key)": "Every head has weights of its own."},
+    options=["(head, query, key)", "(query, key)"],
+)"""
+EXERCISES = {
+    "Compute": ("Which query looks most at itself, in head 0?", "query = ..."),
+    "Change one line": ("Take head 2 instead.", "query = ..."),
+    "Invent": ("Ask something of your own.", "query = ..."),
+}
+SOLUTION = "query = int(wires['weights'][{head}].diagonal().argmax())"
+CHECK = "assert query == wires['weights'][{head}].diagonal().argmax()"
+
+
+def skeleton(label: str, title: str) -> list[Any]:
+    """The cells of a new chapter, the bootstrap cell apart."""
+    text, code = nbformat.v4.new_markdown_cell, nbformat.v4.new_code_cell
+    cells = [
+        text(f"# {title}\n\nSay why the reader should want to know."),
+        text("## What you will be able to do\n\n- Say what a reader can do afterwards."),
+        text("## Before you start\n\nName the chapters that this one needs."),
+        code(IMPORTS),
+        text("## The first step\n\nSay what comes, and let the reader predict it."),
+        code("wires = examples.running()"),
+        code(QUIZ, metadata={"tags": ["hide-input"]}),
+        text("Say what was seen, and why it is so."),
+        code('print(tuple(wires["weights"].shape))'),
+        text("## What to remember\n\nThe three sentences that stay.\n\n## Exercises"),
+    ]
+    for head, (name, (question, stub)) in enumerate(EXERCISES.items()):
+        key = f"{label}-{name.lower().replace(' ', '-')}"
+        check = CHECK.format(head=head)
+        cells += [
+            text(f":::{{exercise-start}} {name}\n:label: {key}\n:::\n{question}"),
+            code(f"{stub}\n{check}", metadata={"tags": STUB}),
+            text(
+                ":::{exercise-end}\n:::\n\n"
+                f":::{{solution-start}} {key}\n:class: dropdown\n:::\nThe largest on the diagonal."
+            ),
+            code(f"{SOLUTION.format(head=head)}\n{check}"),
+            text(":::{solution-end}\n:::"),
+        ]
+    return [*cells, text("## Sources\n\nSay where each statement comes from.")]
+
+
+def into_toc(text: str, stem: str) -> str:
+    """Put a chapter's line before the next chapter by number.
+
+    >>> print(into_toc("- file: notebooks/05_attend\\n- file: notebooks/07_concat", "06_masks"))
+    - file: notebooks/05_attend
+    - file: notebooks/06_masks
+    - file: notebooks/07_concat
+    """
+    lines = text.splitlines(keepends=True)
+    for i, line in enumerate(lines):
+        listed = re.match(r"(\s*)- file: notebooks/(\w+)", line)
+        if listed and listed[2] > stem:
+            lines.insert(i, f"{listed[1]}- file: notebooks/{stem}\n")
+            return "".join(lines)
+    raise ValueError(f"{stem} comes after every chapter of _toc.yml; write its line by hand.")
+
+
+def begin(stem: str, title: str, root: Path = ROOT) -> Path:
+    """Write the notebook and its line; raise for a name or a title that no chapter can have."""
+    if not re.fullmatch(r"\d\d_[a-z0-9_]+", stem):
+        raise ValueError(f"{stem!r} is no name of a chapter; use two digits and words: 06_masks.")
+    if "?" not in title:
+        raise ValueError(f"{title!r} asks nothing; a chapter's title holds its question.")
+    file, toc = root / FOLDER.name / f"{stem}.ipynb", root / "_toc.yml"
+    if file.exists():
+        raise FileExistsError(f"{file} is there already; choose another name.")
+    listed = into_toc(toc.read_text(encoding="utf-8"), stem)
+    nb = nbformat.v4.new_notebook()
+    nb.cells = skeleton(stem[3:].replace("_", "-"), title)
+    for i, cell in enumerate(nb.cells):
+        cell.id = f"{stem[:2]}-{i:03}"
+    place_bootstrap(nb)
+    nbformat.write(nb, file)
+    toc.write_text(listed, encoding="utf-8")
+    return file
+
+
+def main() -> None:
+    """Read the name and the title, and begin."""
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("stem", help="number and name: 06_masks")
+    parser.add_argument("title", help='with its question: "Masks: who may look at whom?"')
+    arguments = parser.parse_args()
+    try:
+        file = begin(arguments.stem, arguments.title)
+    except (FileExistsError, ValueError) as error:
+        sys.exit(str(error))
+    print(f"{file.relative_to(ROOT)} is there, and its line in _toc.yml. Next: make notebooks")
+
+
+if __name__ == "__main__":
+    main()
