@@ -25,4 +25,4 @@ from mhsa_lib.variants import MixtureOfHeadAttention as MixtureOfHeadAttention
 from mhsa_lib.variants import MultiQueryAttention as MultiQueryAttention
 from mhsa_lib.variants import OverlappedAttention as OverlappedAttention
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

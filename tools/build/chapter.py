@@ -1,4 +1,4 @@
-"""Begin a chapter: a notebook with the frame that every chapter keeps, and its line in _toc.yml.
+"""Begin a chapter: a notebook in the form that every chapter keeps, and its line in _toc.yml.
 
 python -m tools.build.chapter 06_masks "Masks: who may look at whom?"
 
@@ -57,8 +57,8 @@ def skeleton(label: str, title: str) -> list[Any]:
             text(f":::{{exercise-start}} {name}\n:label: {key}\n:::\n{question}"),
             code(f"{stub}\n{check}", metadata={"tags": STUB}),
             text(
-                ":::{exercise-end}\n:::\n\n"
-                f":::{{solution-start}} {key}\n:class: dropdown\n:::\nThe largest on the diagonal."
+                f":::{{exercise-end}}\n:::\n\n:::{{solution-start}} {key}\n"
+                ":class: dropdown\n:::\nThe largest on the diagonal."
             ),
             code(f"{SOLUTION.format(head=head)}\n{check}"),
             text(":::{solution-end}\n:::"),
@@ -67,9 +67,9 @@ def skeleton(label: str, title: str) -> list[Any]:
 
 
 def into_toc(text: str, stem: str) -> str:
-    """Put a chapter's line before the next chapter by number.
+    r"""Put a chapter's line before the next chapter by number.
 
-    >>> print(into_toc("- file: notebooks/05_attend\\n- file: notebooks/07_concat", "06_masks"))
+    >>> print(into_toc("- file: notebooks/05_attend\n- file: notebooks/07_concat", "06_masks"))
     - file: notebooks/05_attend
     - file: notebooks/06_masks
     - file: notebooks/07_concat
@@ -86,7 +86,9 @@ def into_toc(text: str, stem: str) -> str:
 def begin(stem: str, title: str, root: Path = ROOT) -> Path:
     """Write the notebook and its line; raise for a name or a title that no chapter can have."""
     if not re.fullmatch(r"\d\d_[a-z0-9_]+", stem):
-        raise ValueError(f"{stem!r} is no name of a chapter; use two digits and words: 06_masks.")
+        raise ValueError(
+            f"{stem!r} is no name of a chapter; use two digits and words: 06_masks."
+        )
     if "?" not in title:
         raise ValueError(f"{title!r} asks nothing; a chapter's title holds its question.")
     file, toc = root / FOLDER.name / f"{stem}.ipynb", root / "_toc.yml"

@@ -32,7 +32,8 @@ class Library:
         self.folder = folder
         self.files = {self._name(file): file for file in folder.rglob("*.py")}
         self.trees = {
-            name: ast.parse(file.read_text(encoding="utf-8")) for name, file in self.files.items()
+            name: ast.parse(file.read_text(encoding="utf-8"))
+            for name, file in self.files.items()
         }
         self.homes = {name: self._homes(name) for name in self.files if self._is_room(name)}
 
@@ -86,7 +87,9 @@ class Library:
 
     def _used(self, tree: ast.AST, name: str, room: str) -> set[str]:
         """The modules behind ``room.this`` and ``room.that``; all of a room used otherwise."""
-        uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
+        uses = [
+            node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name
+        ]
         dotted = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
         attributes = [each for each in dotted if each.value in uses]
         if not uses or len(attributes) < len(uses):
@@ -109,7 +112,9 @@ class Library:
         todo &= self.files.keys() - self.homes.keys()
         while todo:
             reached |= todo
-            todo = {inner for name in todo for inner in self.reached(self.trees[name])} - reached
+            todo = {
+                inner for name in todo for inner in self.reached(self.trees[name])
+            } - reached
         shown = any(map(_shows, [ast.parse(code), *(self.trees[name] for name in reached)]))
         return {name: self._counts(name, shown) for name in sorted(reached)}
 
@@ -132,9 +137,9 @@ class Library:
 
 @cache
 def bare(text: str) -> str:
-    """Code without its comments, docstrings and blank lines.
+    r"""Code without its comments, docstrings and blank lines.
 
-    >>> print(bare('def f(x):\\n    "Twice."  # not thrice\\n\\n    return 2 * x  # x + x\\n'))
+    >>> print(bare('def f(x):\n    "Twice."  # not thrice\n\n    return 2 * x  # x + x\n'))
     def f(x):
         return 2 * x
     """
@@ -146,7 +151,9 @@ def bare(text: str) -> str:
     for node in ast.walk(ast.parse(text)):
         first, *_ = getattr(node, "body", None) or [None] if _has_docstring(node) else [None]
         if first is not None:
-            lines[first.lineno - 1 : first.end_lineno] = [""] * (first.end_lineno - first.lineno + 1)
+            lines[first.lineno - 1 : first.end_lineno] = [""] * (
+                first.end_lineno - first.lineno + 1
+            )
     return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
@@ -157,7 +164,9 @@ def fingerprints(needed: dict[str, bytes]) -> dict[str, str]:
 
 def changed(before: dict[str, str], now: dict[str, str]) -> list[str]:
     """The modules whose digits are not what they were."""
-    return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    return sorted(
+        name for name in before.keys() | now.keys() if before.get(name) != now.get(name)
+    )
 
 
 def _has_docstring(node: ast.AST) -> bool:
@@ -174,4 +183,6 @@ def _is_forward(node: ast.AST) -> bool:
 
 
 def _shows(tree: ast.AST) -> bool:
-    return any(isinstance(node, ast.Attribute) and node.attr in SHOWS for node in ast.walk(tree))
+    return any(
+        isinstance(node, ast.Attribute) and node.attr in SHOWS for node in ast.walk(tree)
+    )

@@ -2,8 +2,8 @@
 
 python -m tools.build.house
 
-Storeys are the comments of the contract "layers" in pyproject.toml, rows are its lines, rooms in
-a row do not know each other. What a room says of itself is the first sentence of its docstring.
+Storeys are the comments of the contract "layers" in pyproject.toml, rows are its lines; rooms
+in a row do not know each other. What a room says of itself is its docstring's first sentence.
 """
 
 import ast
@@ -24,9 +24,9 @@ Storey = tuple[str, list[list[str]]]
 
 
 def storeys(text: str) -> list[Storey]:
-    """Number, name and rows of rooms of every storey, the highest first.
+    r"""Number, name and rows of rooms of every storey, the highest first.
 
-    >>> storeys('id = "layers"\\nlayers = [\\n  # 1 core: words\\n  "a | b",\\n  "c",\\n]')
+    >>> storeys('id = "layers"\nlayers = [\n  # 1 core: words\n  "a | b",\n  "c",\n]')
     [('1 core: words', [['a', 'b'], ['c']])]
     """
     contract = text.partition('id = "layers"')[2].partition("layers = [")[2].partition("\n]")[0]
@@ -54,7 +54,9 @@ def draw(plan: list[Storey]) -> None:
     top = height
     for name, rows in plan:
         bottom = top - sum(_height(rooms) + GAP for rooms in rows) - GAP
-        axes.add_patch(plt.Rectangle((0, bottom), WIDTH, top - bottom, fc="#eef2f7", ec="white"))
+        axes.add_patch(
+            plt.Rectangle((0, bottom), WIDTH, top - bottom, fc="#eef2f7", ec="white")
+        )
         words = "\n".join(textwrap.wrap(name, 21))
         axes.text(1, (top + bottom) / 2, words, va="center", size=9, weight="bold")
         for rooms in rows:
@@ -83,7 +85,9 @@ def _row(axes: Axes, rooms: list[str], bottom: float) -> None:
     width, height = _width(rooms), _height(rooms)
     for i, room in enumerate(rooms):
         left = LABEL + i * width
-        box = plt.Rectangle((left, bottom), width - GAP, height, fc="white", ec="#5b6b82", lw=0.8)
+        box = plt.Rectangle(
+            (left, bottom), width - GAP, height, fc="white", ec="#5b6b82", lw=0.8
+        )
         axes.add_patch(box)
         top, said = bottom + height - PAD, "\n".join(_said(room, width))
         axes.text(left + PAD, top, room, va="top", size=9, weight="bold")

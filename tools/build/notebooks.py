@@ -1,8 +1,8 @@
 """Execute the notebooks that are stale, in an empty folder elsewhere, and store tidy outputs.
 
-A notebook is fresh when every cell ran and the hashes in its metadata are those of its own code
-cells and of what they import (``dependencies``). `--check` runs nothing: it names what is stale,
-and why, and refuses it.
+A notebook is fresh when every cell ran and the hashes in its metadata are those of its own
+code cells and of what they import (``dependencies``). `--check` runs nothing: it names what is
+stale, and why, and refuses it.
 """
 
 import argparse

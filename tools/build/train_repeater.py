@@ -1,7 +1,8 @@
 """Train the model of the chapter on induction, and write down how it went.
 
-Run as `python -m tools.build.train_repeater`: about a minute on two cores, the same numbers every
-time on one machine. Writes weights in half precision and a record as JSON to mhsa_lib/pretrained.
+Run as `python -m tools.build.train_repeater`: about a minute on two cores, the same numbers
+every time on one machine. Writes weights in half precision and a record as JSON to
+mhsa_lib/pretrained.
 A model with one layer is trained in the same way, for its curve; its weights are not kept.
 """
 

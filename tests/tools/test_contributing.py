@@ -1,0 +1,81 @@
+"""The walks of CONTRIBUTING.md, as they stand there, on a copy of the project."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools import ROOT
+from tools.build import house
+
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PARTS = ("mhsa_lib", "tests", "tools", "notebooks", "pyproject.toml", "_toc.yml")
+
+
+def walk(title: str) -> list[tuple[str, str]]:
+    """The blocks of one walk in order: language and text."""
+    section = TEXT.partition(f"### {title}\n")[2]
+    section = re.split(r"^##+ ", section, maxsplit=1, flags=re.MULTILINE)[0]
+    return re.findall(r"^```(\w+)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("walks")
+    leave_out = shutil.ignore_patterns("__pycache__", "data", "*.ipynb")
+    for name in PARTS:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=leave_out)
+        else:
+            shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def follow(folder: Path, title: str) -> None:
+    """Write the files and run the commands of a walk; stop where one fails."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    own = {"PATH": path, "PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
+    for language, text in walk(title):
+        if language == "sh":
+            done = subprocess.run(
+                ["bash", "-ec", text],
+                cwd=folder,
+                env={**os.environ, **own},
+                capture_output=True,
+                text=True,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+        else:
+            name, _, code = text.removeprefix("# ").partition("\n")
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(code, encoding="utf-8")
+
+
+def test_the_walks_are_those_that_are_followed():
+    titles = re.findall(r"^### (.*)$", TEXT, re.MULTILINE)
+    assert titles == ["Add a variant", "Add a mutant", "Add a chapter"]
+    assert all(any(language == "sh" for language, _ in walk(title)) for title in titles)
+
+
+def test_a_variant_and_its_mutant(copy):
+    follow(copy, "Add a variant")
+    follow(copy, "Add a mutant")
+
+
+def test_a_chapter(copy):
+    follow(copy, "Add a chapter")
+
+
+def test_the_picture_of_the_house_is_drawn_from_the_contracts(tmp_path):
+    house.save(tmp_path / "house.svg")
+    drawn = (tmp_path / "house.svg").read_text(encoding="utf-8")
+    assert drawn == house.FILE.read_text(encoding="utf-8"), "python -m tools.build.house"
+    plan = house.storeys((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    rooms = {room for _, rows in plan for row in rows for room in row}
+    inside = {path.stem for path in (ROOT / "mhsa_lib").iterdir() if path.suffix in ("", ".py")}
+    assert len(plan) == 6
+    assert rooms == inside - {"__init__", "__pycache__"}
