@@ -112,7 +112,7 @@ def test_the_first_screen_shows_the_shape_tracer(tab, served, size, shown):
 def test_on_a_phone_a_figure_keeps_readable_words(tab, served, colours):
     tab.set_viewport_size(PHONE)
     tab.emulate_media(color_scheme=colours)
-    tab.goto(f"{served}/notebooks/15_fused.html", wait_until="load")
+    tab.goto(f"{served}/notebooks/16_fused.html", wait_until="load")
     settle(tab)
     tab.wait_for_function(f"document.documentElement.dataset.theme === '{colours}'")
     figure, picture = "#fig-fused-lost", "#fig-fused-lost img"
