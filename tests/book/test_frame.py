@@ -90,6 +90,12 @@ def test_search_finds_a_page_and_asks_nobody(tab, address):
     assert seen.complaints == []
 
 
+def test_search_shows_a_chapter_by_its_number_and_its_question(tab, served):
+    tab.goto(f"{served}/search.html?q=fused+kernel", wait_until="load")
+    chapter = "16 The fused kernel: what does the hardware want?"
+    tab.locator("#search-results").get_by_role("link", name=chapter, exact=True).wait_for()
+
+
 def test_a_notebook_is_saved_with_its_name(tab, address):
     tab.goto(f"{address}/{CHAPTER}", wait_until="load")
     with tab.expect_download() as waiting:
