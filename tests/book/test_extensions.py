@@ -1,7 +1,9 @@
 """The book's own extensions of Sphinx, on small trees and strings."""
 
 import sys
+from types import SimpleNamespace
 
+import chapter_names
 import once
 import page_facts
 import pytest
@@ -28,6 +30,13 @@ def test_pieces_of_other_content_or_kind_are_others():
 def test_scripts_and_data_without_a_piece_are_left_alone():
     html = '<script>f()</script><script type="application/json">{"a": 1}</script>' * 2
     assert once.once(html) == html
+
+
+def test_a_page_without_a_name_of_its_own_keeps_its_title():
+    contents = {
+        name: SimpleNamespace(title=title) for name, title in [("a", "07 A"), ("b", None)]
+    }
+    assert chapter_names.names(contents) == {"a": "07 A"}
 
 
 def prose(n):

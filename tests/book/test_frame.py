@@ -90,6 +90,12 @@ def test_search_finds_a_page_and_asks_nobody(tab, address):
     assert seen.complaints == []
 
 
+def test_search_shows_a_chapter_by_its_number_and_its_question(tab, served):
+    tab.goto(f"{served}/search.html?q=fused+kernel", wait_until="load")
+    chapter = "16 The fused kernel: what does the hardware want?"
+    tab.locator("#search-results").get_by_role("link", name=chapter, exact=True).wait_for()
+
+
 def test_a_notebook_is_saved_with_its_name(tab, address):
     tab.goto(f"{address}/{CHAPTER}", wait_until="load")
     with tab.expect_download() as waiting:
@@ -112,7 +118,7 @@ def test_the_first_screen_shows_the_shape_tracer(tab, served, size, shown):
 def test_on_a_phone_a_figure_keeps_readable_words(tab, served, colours):
     tab.set_viewport_size(PHONE)
     tab.emulate_media(color_scheme=colours)
-    tab.goto(f"{served}/notebooks/15_fused.html", wait_until="load")
+    tab.goto(f"{served}/notebooks/16_fused.html", wait_until="load")
     settle(tab)
     tab.wait_for_function(f"document.documentElement.dataset.theme === '{colours}'")
     figure, picture = "#fig-fused-lost", "#fig-fused-lost img"

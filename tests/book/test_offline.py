@@ -8,7 +8,7 @@ import pytest
 from tests.book.whole import wrong
 from tools.check.browser import DESKTOP, visit
 
-CHAPTER = "notebooks/10_heads_of_a_real_model.html"  # has formulas, pictures and BertViz
+CHAPTER = "notebooks/11_heads_of_a_real_model.html"  # has formulas, pictures and BertViz
 
 
 def test_a_page_from_a_file_is_whole(name, dark, site):

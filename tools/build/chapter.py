@@ -66,19 +66,20 @@ def skeleton(label: str, title: str) -> list[Any]:
     return [*cells, text("## Sources\n\nSay where each statement comes from.")]
 
 
-def into_toc(text: str, stem: str) -> str:
-    r"""Put a chapter's line before the next chapter by number.
+def into_toc(text: str, stem: str, title: str) -> str:
+    r"""Put a chapter's lines before the next chapter by number; the sidebar shows its name.
 
-    >>> print(into_toc("- file: notebooks/05_attend\n- file: notebooks/07_concat", "06_masks"))
-    - file: notebooks/05_attend
+    >>> print(into_toc("- file: notebooks/07_concat", "06_masks", "06 Masks: who looks?"))
     - file: notebooks/06_masks
+      title: 06 Masks
     - file: notebooks/07_concat
     """
     lines = text.splitlines(keepends=True)
     for i, line in enumerate(lines):
         listed = re.match(r"(\s*)- file: notebooks/(\w+)", line)
         if listed and listed[2] > stem:
-            lines.insert(i, f"{listed[1]}- file: notebooks/{stem}\n")
+            own = f"- file: notebooks/{stem}", f"  title: {title.partition(':')[0]}"
+            lines[i:i] = [f"{listed[1]}{part}\n" for part in own]
             return "".join(lines)
     raise ValueError(f"{stem} comes after every chapter of _toc.yml; write its line by hand.")
 
@@ -89,12 +90,15 @@ def begin(stem: str, title: str, root: Path = ROOT) -> Path:
         raise ValueError(
             f"{stem!r} is no name of a chapter; use two digits and words: 06_masks."
         )
-    if "?" not in title:
-        raise ValueError(f"{title!r} asks nothing; a chapter's title holds its question.")
+    if not re.fullmatch(r"[^:]+: .*\?", title):
+        raise ValueError(
+            f"{title!r} asks nothing; a title is a name and its question: Masks: why?"
+        )
+    title = f"{stem[:2]} {title}"
     file, toc = root / FOLDER.name / f"{stem}.ipynb", root / "_toc.yml"
     if file.exists():
         raise FileExistsError(f"{file} is there already; choose another name.")
-    listed = into_toc(toc.read_text(encoding="utf-8"), stem)
+    listed = into_toc(toc.read_text(encoding="utf-8"), stem, title)
     nb = nbformat.v4.new_notebook()
     nb.cells = skeleton(stem[3:].replace("_", "-"), title)
     for i, cell in enumerate(nb.cells):
