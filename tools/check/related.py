@@ -1,4 +1,4 @@
-"""Run the tests of what you changed: since the last commit, and that commit itself.
+"""Run the tests of what you changed since the last commit; after a commit, of that commit.
 
 python -m tools.check.related            see what is run, and run it
 python -m tools.check.related FILE …     as if these files had changed
@@ -16,22 +16,18 @@ from pathlib import Path
 from tools import ROOT
 
 CORE = ("tests/test_attention.py", "tests/test_battery.py::test_every_wire_matters")
-NEEDS_MORE = (
-    "tests/book",
-    "tests/widgets",
-)  # a built book and a browser: `make pages`, `make figures`
+BUILT = "tests/book"  # needs a built book: `make book pages`
 
 
 def changed() -> list[str]:
-    """Return the files of the last commit, those edited since, and new ones."""
-    files: list[str] = []
-    for question in (
-        ["diff", "--name-only", "HEAD~1"],
-        ["ls-files", "-o", "--exclude-standard"],
-    ):
+    """Return the files that were edited and the new ones; if none, those of the last commit."""
+
+    def ask(*question: str) -> list[str]:
         said = subprocess.run(["git", *question], cwd=ROOT, capture_output=True, text=True)
-        files += said.stdout.splitlines()
-    return files
+        return said.stdout.splitlines()
+
+    edited = ask("diff", "--name-only", "HEAD") + ask("ls-files", "-o", "--exclude-standard")
+    return edited or ask("diff", "--name-only", "HEAD~1")
 
 
 def asked_for(name: str, root: Path = ROOT) -> list[str]:
@@ -43,23 +39,23 @@ def asked_for(name: str, root: Path = ROOT) -> list[str]:
     (['mhsa_lib/naive.py', 'tests/test_naive.py'], ['tests/notebooks'])
     """
     file = Path(name)
-    top, room = file.parts[0], Path("tests", *file.parts[1:-1])
+    top, room = file.parts[0], Path("tests", *file.parts[1:-1][:1])
     if top == "tests":
         own = file if file.name.startswith("test_") else file.parent
         found = [own] if own != Path("tests") else []
-    elif top == "mhsa_lib" and file.suffix == ".py":
-        own = room / f"test_{file.name}"
-        tests = own if (root / own).exists() else room
-        found = [file, *([tests] if tests != Path("tests") else [])]
+    elif top == "mhsa_lib":
+        own = room / f"test_{file.stem}.py"
+        tests = own if (root / own).exists() or room == Path("tests") else room
+        found = [file, tests] if file.suffix == ".py" else [tests]
     else:
-        found = [Path("tests", top)]
+        found = [Path("tests", top), Path("tests", f"test_{file.stem.lower()}.py")]
     return [str(path) for path in found if (root / path).exists()]
 
 
 def chosen(files: Iterable[str]) -> list[str]:
     """Return everything to run, the core included, each once and without what needs more."""
     wanted = sorted({path for name in files for path in asked_for(name)} | {*CORE})
-    return [path for path in wanted if not path.startswith(NEEDS_MORE)]
+    return [path for path in wanted if not path.startswith(BUILT)]
 
 
 def main(*names: str) -> int:
