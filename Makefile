@@ -5,23 +5,30 @@ PY := .venv/bin/python
 STEP := @$(PYTHON) tools/step.py
 PYTEST := $(PY) -m pytest -q -n 2
 HOOK := --jaxtyping-packages=mhsa_lib,beartype.beartype
+# Only these files have tests for the second run, so nothing else is imported for it.
+HOOKLESS := $(shell grep -rlE "nohook|bothways" tests --include="test_*.py" | grep -v ^tests/widgets)
 READY := .venv/ready
 NOT_HERE := --ignore=tests/book --ignore=tests/widgets
 export HF_HUB_OFFLINE := 1
 # Two workers share two cores; small tensors are slower with more threads than cores.
 export OMP_NUM_THREADS := 1
 
+BEGAN := $(shell date +%s)
+TOOK = @s=$$(($$(date +%s) - $(BEGAN))); echo; echo "── $(1), $$((s / 60)) min $$((s % 60)) s."
+
 .NOTPARALLEL:
-.PHONY: help book vendored test quick lint types unit figures mutants notebooks audit compare pages serve slow bench repository clean
+.PHONY: help book vendored test quick lint types related unit figures mutants notebooks compare pages serve slow many mutants-all bench repository clean
 
 help:
 	@echo "make book        build the book into _build/html (makes its own environment first)"
-	@echo "make test        everything that has to hold; needs only what 'make book' needs, and Chromium"
-	@echo "make quick       lint, types and unit tests, for the inner loop"
+	@echo "make quick       while you work, a minute: lint, types, and the tests of what you changed"
+	@echo "make test        before you push, a quarter of an hour: everything that has to hold;"
+	@echo "                 needs only what 'make book' needs, and Chromium"
+	@echo "make slow        before a release: all planted mistakes, many random cases, every page"
+	@echo "                 and position of a slider, the figures with a Jupyter server"
 	@echo "make notebooks   run again the notebooks whose code, or whose library, has changed"
-	@echo "make figures     the live figures: against PyTorch, in Chromium, and with a Jupyter server"
-	@echo "make mutants     plant mistakes in the library and see the tests find each of them"
-	@echo "make slow        ten minutes of random cases against the definition"
+	@echo "make figures     the live figures: against PyTorch, and in Chromium"
+	@echo "make mutants     plant the mistakes that changed; the tests have to find each of them"
 	@echo "make serve       read the built book at http://localhost:8000"
 	@echo "make bench       time ours beside everybody else's, half an hour on a quiet machine"
 	@echo "make repository URL=https://…   change the repository's address everywhere"
@@ -52,10 +59,15 @@ serve:
 	@$(PYTHON) -m http.server --bind localhost --directory _build/html 8000
 
 # --- the checks ------------------------------------------------------------------------------
-test: quick figures mutants compare book pages
-	@echo; echo "── All of it holds."
+# What tells most in the least time comes first.
+test: lint types unit mutants figures book compare pages
+	$(call TOOK,All of it holds)
 
-quick: lint types unit
+quick: lint types related
+	$(call TOOK,What you changed holds)
+
+related: $(READY)
+	$(STEP) "Tests of what you changed" $(PY) -m tools.check.related
 
 lint: $(READY)
 	$(STEP) "Lint (1 of 4): ruff" $(PY) -m ruff check -q .
@@ -66,36 +78,46 @@ lint: $(READY)
 types: $(READY)
 	$(STEP) "Types" $(PY) -m mypy
 
-# One test walks over the attentions of .peers too: made in CI, elsewhere by make bench.
-unit: vendored $(if $(CI),.peers/ready)
-	$(STEP) "Unit tests, shapes checked" $(PYTEST) -m "not nohook" $(NOT_HERE) $(HOOK)
-	$(STEP) "Unit tests, without the shape hook" $(PYTEST) -m "nohook or bothways" $(NOT_HERE)
+unit: vendored
+	$(STEP) "Unit tests, shapes checked" $(PYTEST) --dist worksteal -m "not (nohook or slow)" $(NOT_HERE) $(HOOK)
+	$(STEP) "Unit tests, without the shape hook" $(PYTEST) --dist worksteal -m "(nohook or bothways) and not slow" $(HOOKLESS)
 
 # The node that pip installs where a machine has none lies beside Python.
 figures: export PATH := $(CURDIR)/.venv/bin:$(PATH)
 figures: vendored
 	$(STEP) "Figures (1 of 3): their mathematics in node" node --test tests/widgets/*.test.mjs
-	$(STEP) "Figures (2 of 3): against PyTorch, in Chromium, with a kernel" $(PYTEST) -m "not timed" tests/widgets
+	$(STEP) "Figures (2 of 3): against PyTorch, in Chromium" $(PYTEST) -m "not (timed or slow)" tests/widgets
 	$(STEP) "Figures (3 of 3): how long a reader waits" $(PY) -m pytest -q -m timed tests/widgets
 
 mutants: $(READY)
-	$(STEP) "Mutants" $(PY) tools/check/mutate.py
+	$(STEP) "Planted mistakes, those that changed" $(PY) tools/check/mutate.py
 
 compare: $(READY)
-	$(STEP) "Notebooks are executed and fresh" $(PY) -m tools.build.notebooks --check
-	$(STEP) "Audit of what is compared" $(PY) -m tools.check.audit
 	$(STEP) "Notebooks elsewhere, outputs compared" $(PY) -m tools.check.compare
 
 pages: $(READY)
-	$(STEP) "Built pages in Chromium" $(PYTEST) --dist worksteal tests/book
+	$(STEP) "Built pages in Chromium" $(PYTEST) --dist worksteal -m "not slow" tests/book
 
 # --- by hand ---------------------------------------------------------------------------------
 notebooks: $(READY)
 	@$(PY) -m tools.build.notebooks
 
-slow: export MHSA_SLOW ?= 600
-slow: $(READY)
-	$(STEP) "Random cases against the definition, $(MHSA_SLOW) s" $(PY) -m pytest -q -m slow tests/attack
+slow: many mutants-all
+	$(call TOOK,The slow things hold too)
+
+mutants-all: $(READY)
+	$(STEP) "Planted mistakes, all of them" $(PY) tools/check/mutate.py --all
+
+# The seconds of random cases against the definition, and the examples of every property.
+many: export MHSA_SLOW ?= 600
+many: export PATH := $(CURDIR)/.venv/bin:$(PATH)
+many: vendored $(if $(CI),.peers/ready) # one test walks over the attentions of .peers too
+	$(STEP) "What takes long, shapes checked" $(PYTEST) -m "slow and not nohook" $(NOT_HERE) $(HOOK)
+	$(STEP) "What takes long, without the shape hook" $(PYTEST) -m "slow and nohook" $(HOOKLESS)
+	$(STEP) "Figures with a kernel, and at every position" $(PYTEST) -m slow tests/widgets
+	$(STEP) "Built pages, those that are alike too" $(PYTEST) --dist worksteal -m slow tests/book
+	$(STEP) "Properties, 300 examples of each" $(PYTEST) -m "hypothesis and not nohook" --hypothesis-profile=many $(NOT_HERE) $(HOOK)
+	$(STEP) "Properties, without the shape hook" $(PYTEST) -m "hypothesis and (nohook or bothways)" --hypothesis-profile=many $(HOOKLESS)
 
 .peers/ready: requirements-peers.txt $(READY)
 	$(STEP) "Other people's attention: .peers" $(PY) -m pip install -qq --no-deps --upgrade --target .peers -r $<

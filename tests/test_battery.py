@@ -203,18 +203,18 @@ def test_every_wire_matters(variant, attention):
 
 # --- decoding --------------------------------------------------------------------------------
 
-PARTS = [(6,), (1,) * 6, (3, 1, 2), (1, 5)]
+PARTS = {(6,): (2,), (1,) * 6: (2,), (3, 1, 2): (), (1, 5): (2, 3)}
+"""Into which parts a text is cut, and the leading axes that it has then."""
 
 
 @staged
 @pytest.mark.parametrize("parts", PARTS, ids=str)
 def test_any_cut_into_calls_gives_the_numbers_of_one_pass(variant, attention, parts):
-    for batch in ((), (2,), (2, 3)):
-        x = rand(*batch, 6, 12)
-        for mask in (masks.causal, masks.sliding_window(3)):
-            with remember(attention):
-                found = [attention(part, mask=mask) for part in x.split(parts, dim=-2)]
-            assert_close(torch.cat(found, dim=-2), attention(x, mask=mask))
+    x = rand(*PARTS[parts], 6, 12)
+    for mask in (masks.causal, masks.sliding_window(3)):
+        with remember(attention):
+            found = [attention(part, mask=mask) for part in x.split(parts, dim=-2)]
+        assert_close(torch.cat(found, dim=-2), attention(x, mask=mask))
 
 
 @staged
@@ -257,7 +257,13 @@ def test_half_precision_stays_close(variant, attention, dtype):
     assert (found.double() - expected).abs().max().item() < room
 
 
-@every
+# Compiling takes seconds: every class with every test, its other settings with `make slow`.
+COMPILED = [
+    pytest.param(v, marks=[pytest.mark.slow] * (" " in v.name), id=v.name) for v in VARIANTS
+]
+
+
+@pytest.mark.parametrize("variant", COMPILED)
 @pytest.mark.nohook
 def test_it_compiles_in_one_graph(variant, attention):
     x = rand(2, 6, 12)

@@ -100,7 +100,11 @@ def test_importing_the_library_takes_less_than_a_third_of_a_second_beyond_torch(
         "print(time.perf_counter() - start)"
     )
     command = [sys.executable, "-c", code]
-    best = min(float(subprocess.check_output(command, text=True)) for _ in range(3))
+    best = 1.0
+    for _ in range(3):  # a busy machine may be slow once
+        best = min(best, float(subprocess.check_output(command, text=True)))
+        if best < 0.3:
+            break
     with capsys.disabled():
         print(f"\nimport mhsa_lib takes {best:.3f} s beyond torch")
     assert best < 0.3
@@ -117,19 +121,22 @@ ctypes.CDLL = no_library
 for name in ("fork", "sched_getaffinity", "uname", "getloadavg"):
     delattr(os, name)
 sys.modules["resource"] = None
-sys.platform = sys.argv[1]
 # Wherever the machine's own encoding would have been used, that is an error.
 warnings.filterwarnings("error", category=EncodingWarning, module="mhsa_lib")
-import mhsa_lib, mhsa_lib.widgets, mhsa_lib.plots, mhsa_lib.bench
-import mhsa_lib.bench.heap, mhsa_lib.bench.suites, mhsa_lib.bench.__main__
-mhsa_lib.bench.heap.give_back()
-mhsa_lib.widgets.MaskLab()._repr_mimebundle_()
+for sys.platform in ("win32", "darwin"):
+    for name in [name for name in sys.modules if name.startswith("mhsa_lib")]:
+        del sys.modules[name]
+    import mhsa_lib, mhsa_lib.widgets, mhsa_lib.plots, mhsa_lib.bench
+    import mhsa_lib.bench.heap, mhsa_lib.bench.suites, mhsa_lib.bench.__main__
+    mhsa_lib.bench.heap.give_back()
+    mhsa_lib.widgets.MaskLab()._repr_mimebundle_()
+    print("imported on", sys.platform)
 """
 
 
-@pytest.mark.parametrize("platform", ["win32", "darwin"])
-def test_it_can_be_imported_without_linux_and_without_utf_8_as_the_default(platform):
-    command = [sys.executable, "-X", "warn_default_encoding", "-c", ELSEWHERE, platform]
+def test_it_can_be_imported_without_linux_and_without_utf_8_as_the_default():
+    command = [sys.executable, "-X", "warn_default_encoding", "-c", ELSEWHERE]
     root = Path(__file__).parent.parent
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
+    assert done.stdout == "imported on win32\nimported on darwin\n"

@@ -1,4 +1,4 @@
-"""The long attack runs when it is asked for: ``MHSA_SLOW=600 pytest tests/attack``."""
+"""The long attack runs when it is told how long: ``MHSA_SLOW=600 pytest tests/attack``."""
 
 import os
 
@@ -7,4 +7,4 @@ import pytest
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("slow") and not os.environ.get("MHSA_SLOW"):
-        pytest.skip("slow; run it with MHSA_SLOW=600, the seconds it may take")
+        pytest.skip("run it with MHSA_SLOW=600, the seconds it may take")

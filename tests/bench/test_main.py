@@ -183,6 +183,7 @@ def test_half_the_mask_and_half_the_tokens_need_less():
     assert bf16 < full
 
 
+@pytest.mark.slow  # two processes that import torch and fill memory
 def test_memory_of_an_explicit_softmax_grows_with_the_square():
     if not Path("/proc/self/clear_refs").exists():
         pytest.skip("no /proc on this machine")

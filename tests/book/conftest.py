@@ -16,11 +16,18 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))  # as Sphinx does
 def pytest_generate_tests(metafunc):
     """Give each page a test of its own, so that two workers share them evenly.
 
-    index.html only leads to the first page.
+    index.html only leads to the first page. Listings of the library's source are alike: all
+    but a few of them are slow, and none of them is a chapter.
     """
+    names = [file.relative_to(book.SITE).as_posix() for file in book.files()]
+    names = [name for name in names if name != "index.html"]
+    listings = [name for name in names if name.startswith("_modules/")]
+    if "chapter" in metafunc.fixturenames:
+        metafunc.parametrize("chapter", [name for name in names if name not in listings])
     if "name" in metafunc.fixturenames:
-        names = [file.relative_to(book.SITE).as_posix() for file in book.files()]
-        metafunc.parametrize("name", [name for name in names if name != "index.html"])
+        alike = {*listings} - {*listings[:: len(listings) // 3 or 1]}
+        marks = {name: [pytest.mark.slow] if name in alike else [] for name in names}
+        metafunc.parametrize("name", [pytest.param(n, marks=marks[n], id=n) for n in names])
 
 
 @pytest.fixture(scope="session")

@@ -57,7 +57,6 @@ STRETCHES = {
 }
 
 
-@settings(max_examples=60)
 @given(
     kind=st.sampled_from(["V2", "V3"]),
     dtype=DTYPE,

@@ -9,7 +9,7 @@ import pytest
 import torch
 import transformers
 from accelerate.hooks import remove_hook_from_module
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from peft import LoraConfig, inject_adapter_in_model
 from torch import nn
@@ -122,7 +122,6 @@ def width(module):
 # --- the same numbers ------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
 @given(
     st.sampled_from(sorted(KINDS)),
     st.sampled_from([(1, 1), (4, 1), (4, 2), (4, 4), (6, 3)]),

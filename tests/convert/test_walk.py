@@ -191,6 +191,7 @@ print(len(kinds), "refused")
 """
 
 
+@pytest.mark.slow  # another Python with other people's packages
 def test_attentions_of_torchtune_are_refused():
     """In a process of its own: what lies in .peers is to be seen by nobody else."""
     if not (PEERS / "ready").exists():

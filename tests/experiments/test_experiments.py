@@ -43,10 +43,17 @@ def test_the_models_have_equal_parameters_within_two_percent(name):
     assert max(sizes) <= 1.02 * min(sizes)
 
 
+QUICK = {"collaborative, four symbols", "mixture, 4 of 8 heads"}
+"""What is trained again with every test, seconds each; the other models with `make slow`."""
+MODELS = [
+    pytest.param(name, model, marks=[pytest.mark.slow] * (model not in QUICK))
+    for name in NAMES
+    for model in kept(name).values
+]
+
+
 @pytest.mark.nohook  # training takes thrice as long with every shape checked
-@pytest.mark.parametrize(
-    ("name", "model"), [(name, model) for name in NAMES for model in kept(name).values]
-)
+@pytest.mark.parametrize(("name", "model"), MODELS)
 def test_seed_0_gives_the_kept_number_again(name, model):
     """Another processor adds in another order, so training drifts: two spreads are allowed."""
     numbers = kept(name).values[model]

@@ -64,7 +64,7 @@ def small(mask=None, **options):
     return Masked(FusedMultiHeadAttention(12, 6, bias=True, **options).pack(), mask)
 
 
-@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("grad", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("mask", MASKS, ids=str)
 def test_a_compiled_pass_takes_any_length(mask, grad):
     fused = small(mask, n_kv_heads=2)

@@ -191,8 +191,14 @@ def test_a_mask_moves_with_the_lengths_it_reads():
     assert masks.Predicate(even, "even").to(torch.device("meta")).rule is even
 
 
+COMPILED = {"causal", "and", "padding of two axes"}
+"""The rules that are compiled with every test; the others are `make slow`."""
+
+
 @pytest.mark.nohook
-@pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n not in COMPILED)) for n in MASKS]
+)
 def test_a_mask_is_compiled_with_the_attention(name):
     torch.compiler.reset()
     mha, x = MultiHeadAttention(12, 2).double(), rand(2, 2, 5, 12)

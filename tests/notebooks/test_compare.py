@@ -1,6 +1,7 @@
 """nbval really compares, with the packages it was told to use."""
 
 import nbformat
+import pytest
 from nbval.plugin import get_sanitize_patterns
 
 from tools import ROOT
@@ -15,6 +16,7 @@ def test_every_pair_of_the_sanitise_file_is_read():
     )
 
 
+@pytest.mark.slow  # two kernels; every comparison begins with the first of these notebooks
 def test_a_kernel_that_imports_another_copy_of_the_library_is_noticed(tmp_path, capfd):
     site, folder = tmp_path / "site", tmp_path / "notebooks"
     (site / "mhsa_lib").mkdir(parents=True)

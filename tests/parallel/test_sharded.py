@@ -225,6 +225,7 @@ def test_who_waits_for_a_dead_rank_ends_at_once_with_an_error(ranks):
     assert seconds < 2
 
 
+@pytest.mark.slow  # what waits for a dead rank is above; this is torchrun's own part
 def test_torchrun_ends_when_a_rank_dies(tmp_path):
     start = time.monotonic()
     run = subprocess.run(

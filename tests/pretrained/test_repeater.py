@@ -66,7 +66,7 @@ def test_it_copies_a_piece_that_comes_back_anywhere():
     """One piece of eight, copied once, at any place: never seen in training."""
     draws = torch.Generator().manual_seed(5)
     right = []
-    for _ in range(300):
+    for _ in range(100):
         ids = torch.randperm(37, generator=draws)[:32]
         at, to = torch.randint(0, 8, (2,), generator=draws).tolist()
         ids[16 + to : 24 + to] = ids[at : at + 8].clone()
@@ -208,7 +208,7 @@ def test_a_missing_file_and_another_models_file_are_refused(tmp_path):
 def test_training_lowers_the_loss_writes_both_files_and_repeats_itself(tmp_path, monkeypatch):
     records = []
     for run in ("one", "two"):
-        arguments = ["train", "--steps", "20", "--folder", str(tmp_path / run)]
+        arguments = ["train", "--steps", "8", "--folder", str(tmp_path / run)]
         monkeypatch.setattr("sys.argv", arguments)
         train_repeater.main()
         records.append(

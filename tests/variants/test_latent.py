@@ -147,7 +147,6 @@ def test_the_wires_and_their_axes():
 # --- absorbed --------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
 @given(cases(), st.integers(1, 4), st.integers(1, 5), st.sampled_from([None, masks.causal]))
 def test_the_absorbed_form_computes_the_same(case, n_query, n_key, mask):
     mla, x, context = (
@@ -248,7 +247,6 @@ def counted(form, *inputs):
     return {name: step.flops for name, step in wires.steps.items() if step.flops}
 
 
-@settings(max_examples=40)
 @given(cases(), st.integers(1, 4))
 def test_the_formulas_count_what_runs(case, n):
     mla, sizes = case

@@ -16,6 +16,7 @@ from tests.helpers.needs import missing
 from tests.widgets.conftest import confirm
 
 pytest.importorskip("jupyterlab")
+pytestmark = pytest.mark.slow  # a server, and a kernel for each notebook
 
 WAIT = 60_000  # milliseconds; a kernel that imports torch on a busy machine takes its time
 

@@ -1,10 +1,13 @@
 """Plant one mistake after another in a copy of the library; a named test must notice each.
 
-python tools/check/mutate.py            all mistakes of tools/check/mutants
+python tools/check/mutate.py            those that changed since a test noticed them
 python tools/check/mutate.py softmax    those with "softmax" in their name
+python tools/check/mutate.py --all      every one of tools/check/mutants
 
-Every mistake is tried in a process of its own, forked from one that has imported torch. A
-mistake that no test notices is a survivor: write the missing test.
+Every mistake is tried in a process of its own, forked from one that has imported torch. What
+was noticed is kept in tools/check/mutants/noticed.json, beside the mistakes and with them in
+git; `noticed.py` says what counts as a change. A mistake that no test notices is a survivor:
+write the missing test.
 """
 
 import os
@@ -23,7 +26,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tools.check.mutant import Mutant, test_file  # noqa: E402  the line above finds it
+from tools.check import noticed  # noqa: E402  the line above finds it
+from tools.check.mutant import Mutant, test_file  # noqa: E402
 from tools.check.mutants import MUTANTS  # noqa: E402
 
 WORKERS = 2
@@ -141,10 +145,10 @@ def preload(tests: set[str]) -> None:
     import torch
     import torch._dynamo
 
-    from_elsewhere = {"convert", "convert_latent", "convert_llama", "errors", "peers"}
-    if tests & (from_elsewhere | {"pretrained", "rope", "wall"}):
+    texts = [(ROOT / test_file(name)).read_text(encoding="utf-8") for name in tests]
+    if any("transformers" in text for text in texts):
         from transformers import AutoTokenizer, BertModel, GPT2Model  # noqa: F401
-    if any(name == "plots" or name.startswith("widgets/") for name in tests):
+    if any(name.startswith(("plots/", "widgets/")) for name in tests):
         import anywidget  # noqa: F401
         import matplotlib.pyplot  # noqa: F401
         import playwright.sync_api  # noqa: F401
@@ -152,31 +156,50 @@ def preload(tests: set[str]) -> None:
     assert "mhsa_lib" not in sys.modules
 
 
-def main(*words: str) -> int:
-    chosen = [m for m in MUTANTS if all(word in m.name for word in words)]
-    if not chosen:
-        sys.exit(f"No mistake has {' and '.join(words)} in its name.")
-    for mutant in chosen:
-        planted(mutant)
+def choose(words: Sequence[str], mutants: list[Mutant], old: set[str]) -> list[Mutant]:
+    """Return all mistakes, those with some words in their name, or those that are not old."""
+    changed = [mutant for mutant in mutants if mutant.name not in old]
+    if "--all" in words:
+        chosen = mutants
+    elif words:
+        chosen = [m for m in mutants if all(word in m.name for word in words)]
+        if not chosen:
+            sys.exit(f"No mistake has {' and '.join(words)} in its name.")
+    else:
+        chosen = changed
+    print(f"{len(mutants)} known, {len(changed)} changed, run: {len(chosen)}", flush=True)
+    return chosen
+
+
+def plant(chosen: Sequence[Mutant]) -> Iterator[Run]:
+    """See the tests pass without any mistake; then yield every mistake's run as it ends."""
     tests = {name for mutant in chosen for name in mutant.tests.split()}
-    start, survivors = time.monotonic(), []
     preload(tests)
     with tempfile.TemporaryDirectory() as scratch:
         shares = [set(sorted(tests)[i::WORKERS]) for i in range(WORKERS)]
         clean = results([(None, share) for share in shares if share], Path(scratch))
         if faults := [run.verdict() for run in clean if run.verdict()]:
-            print("The tests fail without any mistake:", *faults)
-            return 1
+            sys.exit("\n".join(["The tests fail without any mistake:", *faults]))
         print(f"{len(tests)} test files are green without a mistake.", flush=True)
-        jobs = [(mutant, set(mutant.tests.split())) for mutant in chosen]
-        for i, run in enumerate(results(jobs, Path(scratch)), start=1):
-            verdict = run.verdict()
-            print(
-                f"[{i:3}/{len(chosen)}] {run.name}: {verdict or run.killer()}",
-                flush=True,
-            )
-            if verdict:
-                survivors.append(run.name)
+        yield from results([(m, set(m.tests.split())) for m in chosen], Path(scratch))
+
+
+def main(*words: str, mutants: list[Mutant] = MUTANTS, file: Path = noticed.FILE) -> int:
+    start, survivors = time.monotonic(), []
+    kept, now = noticed.read(file), noticed.fingerprints(mutants, ROOT)
+    kept = {name: kept[name] for name in now if name in kept}  # what is planted still
+    chosen = choose(words, mutants, {name for name in kept if kept[name] == now[name]})
+    for mutant in chosen:
+        planted(mutant)
+    for i, run in enumerate(plant(chosen) if chosen else (), start=1):
+        verdict = run.verdict()
+        print(f"[{i:3}/{len(chosen)}] {run.name}: {verdict or run.killer()}", flush=True)
+        kept[run.name] = now[run.name]
+        if verdict:
+            survivors.append(run.name)
+            del kept[run.name]
+        noticed.write(kept, file)
+    noticed.write(kept, file)
     print(f"{len(chosen) - len(survivors)} of {len(chosen)} mistakes noticed", end=" ")
     print(f"in {time.monotonic() - start:.0f} s.", *survivors, sep="\n  survived: ")
     return bool(survivors)

@@ -1,0 +1,47 @@
+"""What changed asks for its own tests, and something is always run."""
+
+import pytest
+
+from tools import ROOT
+from tools.check import related
+
+
+@pytest.mark.parametrize(
+    ("changed", "run"),
+    [
+        ("mhsa_lib/naive.py", ["mhsa_lib/naive.py", "tests/test_naive.py"]),
+        ("mhsa_lib/masks/__init__.py", ["mhsa_lib/masks/__init__.py", "tests/masks"]),
+        ("mhsa_lib/shapes.py", ["mhsa_lib/shapes.py", "tests/test_shapes.py"]),
+        ("mhsa_lib/widgets/shared/kit.js", ["tests/widgets"]),
+        ("tests/test_stages.py", ["tests/test_stages.py"]),
+        ("tests/variants/entry.py", ["tests/variants"]),
+        ("tests/conftest.py", []),
+        ("notebooks/03_project.ipynb", ["tests/notebooks"]),
+        ("tools/check/audit.py", ["tests/tools"]),
+        ("README.md", ["tests/test_readme.py"]),
+        ("mhsa_lib/gone/for_good.py", []),
+    ],
+)
+def test_a_file_asks_for_the_tests_of_its_name_or_of_its_room(changed, run):
+    assert related.asked_for(changed) == run
+
+
+def test_the_core_is_run_whatever_has_changed():
+    assert related.chosen([]) == sorted(related.CORE)
+    assert all((ROOT / name.partition("::")[0]).exists() for name in related.CORE)
+
+
+def test_what_needs_a_built_book_is_left_to_others():
+    assert related.chosen(["book/intro.md"]) == sorted(related.CORE)
+
+
+def test_it_says_what_it_runs_and_fails_as_pytest_does(monkeypatch, capsys):
+    calls = []
+    monkeypatch.setattr(
+        related.subprocess, "call", lambda command, **_: calls.append(command) or 1
+    )
+    assert related.main("mhsa_lib/naive.py") == 1
+    said = capsys.readouterr().out
+    assert "mhsa_lib/naive.py" in said
+    assert "tests/test_naive.py" in calls[0]
+    assert set(related.CORE) < set(calls[0])

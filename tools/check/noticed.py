@@ -1,0 +1,97 @@
+"""Remember which mistakes were noticed, so that only what has changed is tried again.
+
+A mistake is remembered by its name and a fingerprint: the edit, the file it is planted in, the
+test files that have to notice it, what these import from ``tests`` (and so on), and every
+``conftest.py`` above them. Python counts as its syntax tree without docstrings, so neither
+comments nor formatting make a mistake new (the planted runs collect no doctest of the library);
+everything else counts byte by byte.
+
+Left out is what would make nearly every mistake new at every edit, or is seldom its cause: the
+rest of ``mhsa_lib``, which almost every test imports whole; files that tests read, and modules
+that they import by a name they compute; the versions of Python and of the packages. For these
+``make slow`` tries all mistakes, every week.
+"""
+
+import ast
+import functools
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tools import ROOT
+from tools.check.mutant import Mutant, test_file
+
+FILE = Path(__file__).with_name("mutants") / "noticed.json"
+
+
+def read(file: Path = FILE) -> dict[str, str]:
+    """Return the fingerprint under which each mistake was noticed, by its name."""
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+
+
+def write(noticed: dict[str, str], file: Path = FILE) -> None:
+    """Keep fingerprints, one a line, so that two branches rarely touch the same."""
+    lines = json.dumps(noticed, ensure_ascii=False, indent=0, sort_keys=True)
+    file.write_text(f"{lines}\n", encoding="utf-8")
+
+
+def fingerprints(mutants: Iterable[Mutant], root: Path = ROOT) -> dict[str, str]:
+    """Return what changes when a mistake, its file or its tests do, by the mistake's name."""
+    mean = functools.cache(meaning)
+    beside = functools.cache(lambda tests: sorted(used_by(map(root.joinpath, tests), root)))
+    found = {}
+    for mutant in mutants:
+        digest = hashlib.sha256(repr((mutant.file, mutant.old, mutant.new)).encode())
+        tests = beside(tuple(map(test_file, mutant.tests.split())))
+        for file in (root / "mhsa_lib" / mutant.file, *tests):
+            digest.update(file.relative_to(root).as_posix().encode())
+            digest.update(mean(file))
+        found[mutant.name] = digest.hexdigest()[:16]
+    return found
+
+
+def used_by(tests: Iterable[Path], root: Path) -> set[Path]:
+    """Return test files, all that they import from ``tests``, and the conftests above."""
+    found, todo = set[Path](), list(tests)
+    while todo:
+        file = todo.pop()
+        if file in found or not file.exists():
+            continue
+        found.add(file)
+        todo += imported(file, root)
+        above = (folder for folder in file.parents if folder.is_relative_to(root))
+        todo += [folder / "conftest.py" for folder in above]
+    return found
+
+
+def imported(file: Path, root: Path) -> list[Path]:
+    """Return the files of ``tests`` that a module may import: ``tests.a`` and ``tests.a.b``."""
+    names = []
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return [root / f"{n.replace('.', '/')}.py" for n in names if n.startswith("tests.")]
+
+
+def meaning(file: Path) -> bytes:
+    """Return what a file says to the machine: its syntax tree, or its bytes."""
+    if file.suffix != ".py":
+        return file.read_bytes()
+    return repr(_plain(ast.parse(file.read_bytes()))).encode()
+
+
+def _plain(node: Any) -> Any:
+    """Write a tree as lists, alike in every version of Python; docstrings are left out."""
+    if isinstance(node, list):
+        return [_plain(one) for one in node]
+    if not isinstance(node, ast.AST):
+        return node
+    fields = {name: value for name, value in ast.iter_fields(node) if value not in (None, [])}
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+        fields["body"] = fields["body"][1:]
+    return [type(node).__name__, *((name, _plain(value)) for name, value in fields.items())]

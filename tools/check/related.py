@@ -1,0 +1,69 @@
+"""Run the tests of what you changed since the last commit; after a commit, of that commit.
+
+python -m tools.check.related            see what is run, and run it
+python -m tools.check.related FILE …     as if these files had changed
+
+A file of the library asks for the test file of its name, or for all tests of its room where
+there is none, and for its own doctests; a test file asks for itself; anything else for the
+tests of the folder it lies in. A few tests of the core are always among them.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from tools import ROOT
+
+CORE = ("tests/test_attention.py", "tests/test_battery.py::test_every_wire_matters")
+BUILT = "tests/book"  # needs a built book: `make book pages`
+
+
+def changed() -> list[str]:
+    """Return the files that were edited and the new ones; if none, those of the last commit."""
+
+    def ask(*question: str) -> list[str]:
+        said = subprocess.run(["git", *question], cwd=ROOT, capture_output=True, text=True)
+        return said.stdout.splitlines()
+
+    edited = ask("diff", "--name-only", "HEAD") + ask("ls-files", "-o", "--exclude-standard")
+    return edited or ask("diff", "--name-only", "HEAD~1")
+
+
+def asked_for(name: str, root: Path = ROOT) -> list[str]:
+    """Return what pytest is to run when one file has changed.
+
+    >>> asked_for("mhsa_lib/fused/dispatch.py")
+    ['mhsa_lib/fused/dispatch.py', 'tests/fused/test_dispatch.py']
+    >>> asked_for("mhsa_lib/naive.py"), asked_for("notebooks/03_project.ipynb")
+    (['mhsa_lib/naive.py', 'tests/test_naive.py'], ['tests/notebooks'])
+    """
+    file = Path(name)
+    top, room = file.parts[0], Path("tests", *file.parts[1:-1][:1])
+    if top == "tests":
+        own = file if file.name.startswith("test_") else file.parent
+        found = [own] if own != Path("tests") else []
+    elif top == "mhsa_lib":
+        own = room / f"test_{file.stem}.py"
+        tests = own if (root / own).exists() or room == Path("tests") else room
+        found = [file, tests] if file.suffix == ".py" else [tests]
+    else:
+        found = [Path("tests", top), Path("tests", f"test_{file.stem.lower()}.py")]
+    return [str(path) for path in found if (root / path).exists()]
+
+
+def chosen(files: Iterable[str]) -> list[str]:
+    """Return everything to run, the core included, each once and without what needs more."""
+    wanted = sorted({path for name in files for path in asked_for(name)} | {*CORE})
+    return [path for path in wanted if not path.startswith(BUILT)]
+
+
+def main(*names: str) -> int:
+    paths = chosen(names or changed())
+    print("Tests of", *paths, sep="\n  ", flush=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal"]
+    return subprocess.call([*command, "-m", "not (slow or browser)", *paths], cwd=ROOT)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
