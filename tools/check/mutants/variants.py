@@ -5,7 +5,7 @@ from tools.check.mutant import Mutant
 MUTANTS = [
     Mutant(
         "unshared forgets the mode",
-        "variants/overlapped.py",
+        "convert/to_plain.py",
         "return plain.train(attention.training)",
         "return plain",
         "accept/known",
@@ -33,7 +33,7 @@ MUTANTS = [
     ),
     Mutant(
         "overlap: written out without the scale of the wider head",
-        "variants/overlapped.py",
+        "convert/to_plain.py",
         '("W_Q", longer)',
         '("W_Q", 1.0)',
         "variants/overlapped",
