@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import masks
-from mhsa_lib.accept import known
+from mhsa_lib.accept import kinds, known
 
 
 def attend(
@@ -169,7 +169,7 @@ def is_the_definition(attention: Any) -> None:
     ValueError: scale=1 is not in the definition that the loops compute: 1/√d_head is 0.5 ...
     """
     why = "is not in the definition that the loops compute"
-    known.plain(attention, why, "use the standard part", known.UNSHARED)
+    known.stages(attention, why, "use the standard part", kinds.UNSHARED)
     scale = attention.attend.scale
     if scale != attention.d_head**-0.5:
         raise ValueError(

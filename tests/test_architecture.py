@@ -24,21 +24,13 @@ PICTURES = {"matplotlib", "ipywidgets", "anywidget", "bertviz", "IPython", "seab
 OPTIONAL = PICTURES | {"transformers", "huggingface_hub", "safetensors"}
 FRONTS = {"bench", "bertviz_adapter", "plots", "widgets"}
 WITHOUT = [module for module in MODULES if module.split(".")[0] not in FRONTS]
-ALONE = {"shapes", "checks", "device", "functional", "measure", "naive", "stages", "attention"}
+ALONE = {"shapes", "device", "functional", "measure", "naive", "stages", "attention"}
 
 # Any file can be read in one sitting: 250 lines.
 LONGEST = 250
 LONGER = {
-    "checks",
-    "cache.growing",
-    "cache.positions",
-    "rope.rotary",
-    "accept.known",
-    "masks.predicates",
     "fused.attention",
     "fused.linear",
-    "trace.wires",
-    "equivalence.wall",
 }
 
 
@@ -259,10 +251,13 @@ def test_every_public_name_says_what_it_is(module):
 # Needs transformers, or is shown by the example of its caller.
 NO_EXAMPLE = {"from_bert", "from_gpt2", "from_llama", "project", "html"}
 READ_FIRST = [
-    *("checks", "device", "functional", "measure", "naive", "masks.predicates", "rope.rotary"),
-    *("trace.hooks", "trace.ledger", "trace.wires", "trace.provenance", "cache.positions"),
-    *("costs.formulas", "costs.variants", "costs.configurations", "costs.roofline"),
-    *("costs.hardware", "profiling.time", "convert", "examples.worked"),
+    *("checks.values", "checks.tensors", "device", "functional", "measure", "naive"),
+    *("masks.predicates", "masks.drawing", "masks.additive", "masks.polarity"),
+    *("rope.pairing", "rope.rotary_split", "accept.carry", "convert.by_head"),
+    *("trace.hooks", "trace.ledger", "trace.wires", "trace.editing", "trace.find"),
+    *("trace.provenance", "cache.positions", "cache.remembering"),
+    *("costs.formulas", "costs.variant_costs", "costs.configurations", "costs.roofline"),
+    *("costs.hardware", "profiling.timing", "convert", "examples.worked"),
     *("experiments.training", "results.experiments"),
 ]
 

@@ -5,10 +5,16 @@ zeros would be the same function, and learn to be another.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from copy import deepcopy
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
+
+from mhsa_lib.accept.added import HOOKS
+from mhsa_lib.trace.hooks import changes_nothing
+
+Module = TypeVar("Module", bound=nn.Module)
 
 
 def like(parameter: Tensor, part: Tensor) -> Tensor:
@@ -124,3 +130,22 @@ def shaped(name: str, given: Tensor, wanted: tuple[int, ...]) -> None:
             f"{name} has shape {tuple(given.shape)}, not {wanted}, which d_model, d_context, "
             f"n_heads and d_head of the attention call for; replace what does not fit."
         )
+
+
+def copied(module: Module, shared: dict[int, Any] | None = None) -> Module:
+    """A copy without the hooks that watch the original; ``shared`` is the memo of deepcopy.
+
+    >>> from mhsa_lib.trace.hooks import watching
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> mha = MultiHeadAttention(12, 3)
+    >>> handle = mha.register_forward_hook(watching(lambda *_: None))
+    >>> len(mha._forward_hooks), len(copied(mha)._forward_hooks)
+    (1, 0)
+    """
+    new = deepcopy(module, shared)
+    for each in new.modules():
+        for kind in HOOKS:
+            hooks = getattr(each, kind) or {}
+            for key in [key for key, hook in hooks.items() if changes_nothing(hook)]:
+                del hooks[key]
+    return new

@@ -3,5 +3,5 @@
 ``kept(name)`` loads a stored run; ``Table`` and ``plots.ratios`` show its cells.
 """
 
+from mhsa_lib.results.benchmarks import kept as kept
 from mhsa_lib.results.records import Report as Report
-from mhsa_lib.results.runs import kept as kept

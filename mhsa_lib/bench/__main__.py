@@ -15,8 +15,8 @@ import torch
 from mhsa_lib.bench import cuda, machine, suites
 from mhsa_lib.bench.judge import Effort
 from mhsa_lib.results import tables
+from mhsa_lib.results.benchmarks import save
 from mhsa_lib.results.cells import MASKS
-from mhsa_lib.results.runs import save
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:

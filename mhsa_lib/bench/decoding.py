@@ -134,10 +134,10 @@ def ours(past: Past) -> Decoder:
     cache = module.cache(past.cell.batch, past.cell.n_tokens + STEPS)
     with torch.inference_mode():
         module.prefill(past.problem.x, cache)
-    slots = deepcopy(cache.slots)
+    ring = deepcopy(cache.ring)
 
     def reset() -> None:
-        cache.slots = deepcopy(slots)
+        cache.ring = deepcopy(ring)
 
     return Decoder(lambda x: module.step(x, cache), reset)
 

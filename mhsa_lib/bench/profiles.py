@@ -9,7 +9,7 @@ from time import perf_counter
 import torch
 
 from mhsa_lib.bench.clock import Entrant
-from mhsa_lib.profiling import memory as peak
+from mhsa_lib.profiling import peak_memory
 
 KINDS = ("products", "softmax", "fused kernel", "copies and sums", "calls")
 SECONDS, CALLS = 0.3, 200
@@ -45,7 +45,7 @@ def milliseconds(entrant: Entrant) -> dict[str, float]:
     start = perf_counter()
     entrant.call()
     n = int(max(1, min(CALLS, entrant.most - 2, SECONDS / (perf_counter() - start))))
-    with peak.quiet(), torch.profiler.profile(activities=peak.CPU) as seen:
+    with peak_memory.quiet(), torch.profiler.profile(activities=peak_memory.CPU) as seen:
         start = perf_counter()
         for _ in range(n):
             entrant.call()

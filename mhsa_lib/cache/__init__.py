@@ -1,4 +1,13 @@
-"""Decode token by token: keys and values kept in memory that grows, is static, or is a ring."""
+"""Decode token by token: a cache that grows, and static ones whose memory may be a ring.
+
+``remembering`` fills the ``growing`` cache of the five stages from outside, and
+``position_table`` is its index. ``static`` has the caches of the fused modules, with the index
+in ``ring``. What both know about positions and padding is in ``positions``.
+"""
 
 from mhsa_lib.cache.growing import Cache as Cache
-from mhsa_lib.cache.growing import remember as remember
+from mhsa_lib.cache.positions import left_padded as left_padded
+from mhsa_lib.cache.positions import right_padded as right_padded
+from mhsa_lib.cache.remembering import remember as remember
+from mhsa_lib.cache.static import KeyValueCache as KeyValueCache
+from mhsa_lib.cache.static import PreallocatedCache as PreallocatedCache

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import checks, masks
-from mhsa_lib.cache.positions import WAITING, continuing, whole, within
+from mhsa_lib.cache.positions import Announced, asked, continuing, room, within
 
 
-class Slots:
+class RingIndex(Announced):
     """Where every sequence of a batch ends, and which tokens the call that runs brings.
 
     A call is begun by ``begin`` and counts once ``take`` says so; one that fails leaves no
@@ -29,13 +29,13 @@ class Slots:
 
     Examples
     --------
-    >>> slots = Slots(batch=2, length=None, window=3)
+    >>> ring = RingIndex(batch=2, length=None, window=3)
     >>> for n_tokens in (2, 1, 1):
-    ...     slots.begin(n_tokens)
-    ...     slots.take()
-    >>> slots.ends, slots.block
+    ...     ring.begin(n_tokens)
+    ...     ring.take()
+    >>> ring.ends, ring.block
     ([4, 4], (0, 1))
-    >>> slots.positions_kept()
+    >>> ring.positions_kept()
     tensor([[3, 1, 2]])
     """
 
@@ -58,12 +58,8 @@ class Slots:
     def forget(self) -> None:
         """Empty again: the next token stands at 0."""
         self.ends = [0] * self.batch
-        self._announced: Tensor | None = None
+        self._announced = None
         self._now: Tensor | None = None
-
-    def announce(self, positions: Any) -> None:
-        """Positions (batch, token) of the next call's tokens, -1 for padding; None: go on."""
-        self._announced = None if positions is None else whole("positions", positions)
 
     def begin(self, n_tokens: int) -> None:
         """Begin a call of ``n_tokens``, at the positions announced, else each goes on.
@@ -78,12 +74,8 @@ class Slots:
             real = (announced >= 0).sum(dim=-1).tolist()
             later = [end + n for end, n in zip(self.ends, real, strict=True)]
         most = max(later)
-        if self.length is not None and most > self.length:
-            kept = self.ends[later.index(most)]
-            raise ValueError(
-                f"the cache has room for {self.length} tokens of a sequence, {kept} have come "
-                f"and {most - kept} more come; give it a length of {most} or more."
-            )
+        kept = self.ends[later.index(most)]
+        room(self.length, kept, most - kept)
         self._now, self._later, self.n_tokens = announced, later, n_tokens
         self.even = announced is None and self.ends.count(self.ends[0]) == self.batch
         # One token lies where one lay that it cannot see. Several, that lap the ring, would lie
@@ -96,15 +88,9 @@ class Slots:
         self.ends, self._announced = self._later, None
 
     @property
-    def waits(self) -> bool:
-        """Whether positions are announced for the next call."""
-        return self._announced is not None
-
-    @property
     def sequences(self) -> tuple[int, ...]:
         """How many there are, 0 while all are empty; ``ValueError`` before announced calls."""
-        if self.waits:
-            raise ValueError(WAITING)
+        self.nothing_waits()
         return (self.batch if any(self.ends) else 0,)
 
     def reorder(self, order: list[int]) -> None:
@@ -155,9 +141,9 @@ class Slots:
     def may_look(self, mask: Any, n_heads: int, device: Any) -> Any:
         """The mask of the call, the cache's window in it, over all that it looks at.
 
-        While slots are positions, or only the window matters, it stays a predicate. Otherwise
-        it is asked about positions and is a tensor; padding is never looked at and looks at
-        nothing. Raises ``TypeError`` for a tensor under a window, where a slot has no place.
+        While slots are positions, or only the window matters, it stays a predicate; otherwise
+        it is a tensor, as of ``asked``. Raises ``TypeError`` for a tensor under a window, where
+        a slot has no position of its own.
         """
         mask = within(mask, self._rule if self.window else None)
         if self.even and (mask is self.rule or max(self._later) <= self.n_slots):
@@ -168,13 +154,7 @@ class Slots:
         if not self.in_place:
             key = key.roll(-self.oldest, dims=-1).expand(len(query), -1)
             key = torch.cat([key, query], dim=-1)
-        query, key = query[:, None, :, None], key[:, None, None, :]
-        allowed = (query >= 0) & (key >= 0)
-        if isinstance(mask, masks.Predicate):
-            return allowed & mask(query, key)
-        shape = self.batch, n_heads, *allowed.shape[-2:]
-        mask = masks.resolve(mask, shape, device)
-        return allowed if mask is None else allowed & mask
+        return asked(mask, query, key, (self.batch,), n_heads)
 
     @property
     def _right_padded(self) -> bool:

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import checks
-from mhsa_lib.cache.positions import chosen, right_padded
-from mhsa_lib.cache.ring import Slots
+from mhsa_lib.cache.positions import chosen, right_padded, same_sequences
+from mhsa_lib.cache.ring import RingIndex
 
 
 class PreallocatedCache:
@@ -47,11 +47,11 @@ class PreallocatedCache:
         dtype: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
     ) -> None:
-        self.slots = Slots(batch, length, window)
+        self.ring = RingIndex(batch, length, window)
         with torch.inference_mode(False):  # or it could be written to in that mode only
             self.memory = {
                 name: torch.zeros(
-                    batch, n, self.slots.n_slots, width, dtype=dtype, device=device
+                    batch, n, self.ring.n_slots, width, dtype=dtype, device=device
                 )
                 for name, (n, width) in rows.items()
             }
@@ -60,12 +60,12 @@ class PreallocatedCache:
     @property
     def n_tokens(self) -> int:
         """Tokens of the longest sequence so far."""
-        return max(self.slots.ends)
+        return max(self.ring.ends)
 
     @property
     def lengths(self) -> list[int]:
         """Tokens of every sequence so far, those that a window has forgotten included."""
-        return list(self.slots.ends)
+        return list(self.ring.ends)
 
     @property
     def bytes(self) -> int:
@@ -73,7 +73,7 @@ class PreallocatedCache:
         return sum(t.numel() * t.element_size() for t in self.memory.values())
 
     def __repr__(self) -> str:
-        ring = f" in a ring of {self.slots.n_slots}" if self.slots.window else ""
+        ring = f" in a ring of {self.ring.n_slots}" if self.ring.window else ""
         return f"{type(self).__name__}({self.n_tokens} tokens{ring}, {self.bytes:,} bytes)"
 
     def announce(self, positions: Any) -> None:
@@ -82,7 +82,7 @@ class PreallocatedCache:
         It holds for the next call that succeeds, and is refused by one it does not fit; None
         takes it back.
         """
-        self.slots.announce(positions)
+        self.ring.announce(positions)
 
     def reorder(self, order: Any) -> None:
         """Sequence i goes on from what sequence ``order[i]`` was: a step of beam search.
@@ -96,38 +96,28 @@ class PreallocatedCache:
         that is no sequence, another count than the batch, an empty cache, and while an
         announcement waits.
         """
-        order = chosen(order, self.slots.sequences)
-        if len(order) != self.slots.batch:
+        order = chosen(order, self.ring.sequences)
+        if len(order) != self.ring.batch:
             raise ValueError(
                 f"order names {len(order)} sequences, but memory was taken for "
-                f"{self.slots.batch}; name as many, or start another cache."
+                f"{self.ring.batch}; name as many, or start another cache."
             )
         moved = (order != torch.arange(len(order), device="cpu")).nonzero().flatten()
-        n, rows, new = min(self.n_tokens, self.slots.n_slots), order[moved], moved
+        n, rows, new = min(self.n_tokens, self.ring.n_slots), order[moved], moved
         for kept in self.memory.values():
             kept[new.to(kept.device), :, :n] = kept[rows.to(kept.device), :, :n]
-        self.slots.reorder(order.tolist())
+        self.ring.reorder(order.tolist())
 
     def forget(self) -> None:
         """Empty the cache; its memory stays."""
         for kept in self.memory.values():
             kept.zero_()
-        self.slots.forget()
+        self.ring.forget()
 
     def begin(self, x: Tensor) -> None:
         """Begin a call with the tokens of x: does it fit, and where do they stand?"""
-        batch = self.slots.batch
-        if x.shape[:-2] != (batch,):
-            raise ValueError(
-                f"the cache holds sequences of batch {(batch,)}, but x has "
-                f"{tuple(x.shape[:-2])}; go on with the same batch, or start another cache."
-            )
-        if x.device != self.device:
-            raise ValueError(
-                f"the cache is on {self.device}, but x is on {x.device}; "
-                f"move x, or start another cache there."
-            )
-        self.slots.begin(x.shape[-2])
+        same_sequences((self.ring.batch,), self.device, tuple(x.shape[:-2]), x.device)
+        self.ring.begin(x.shape[-2])
 
     def extend(self, *rows: Tensor) -> list[Tensor]:
         """What the call looks at, its own rows (batch, heads, token, width) included.
@@ -137,8 +127,8 @@ class PreallocatedCache:
         """
         for new, (name, kept) in zip(rows, self.memory.items(), strict=True):
             _fits(name, new, kept)
-        n, first, self._waiting = self.slots.n_used, self.slots.oldest, rows
-        if self.slots.in_place:
+        n, first, self._waiting = self.ring.n_used, self.ring.oldest, rows
+        if self.ring.in_place:
             self._write()
             return [kept[:, :, :n] for kept in self.memory.values()]
         if not n:
@@ -147,24 +137,24 @@ class PreallocatedCache:
         return [torch.cat([*p, new], dim=2) for p, new in zip(parts, rows, strict=True)]
 
     def may_look(self, mask: Any, n_heads: int) -> Any:
-        """The mask of the call over what ``extend`` gave: ``Slots.may_look``."""
-        return self.slots.may_look(mask, n_heads, self.device)
+        """The mask of the call over what ``extend`` gave: ``RingIndex.may_look``."""
+        return self.ring.may_look(mask, n_heads, self.device)
 
     def end(self) -> None:
         """End the call: its tokens count from now on."""
         if self._waiting:
             self._write()
-        self.slots.take()
+        self.ring.take()
 
     def _write(self) -> None:
         pairs = zip(self._waiting, self.memory.values(), strict=True)
         self._waiting = ()
-        if (block := self.slots.block) is not None:
+        if (block := self.ring.block) is not None:
             start, end = block
             for new, kept in pairs:
                 kept[:, :, start:end] = new
             return
-        sequence, token, slot = self.slots.scatter(self.device)
+        sequence, token, slot = self.ring.scatter(self.device)
         for new, kept in pairs:
             kept.transpose(1, 2)[sequence, slot] = new.transpose(1, 2)[sequence, token]
 
@@ -214,8 +204,8 @@ class Decodes(nn.Module):
         it takes no room, sees nothing and is seen by none.
         """
         if lengths is None:
-            return self(x, mask=cache.slots.rule, cache=cache)
-        if cache.slots.waits:
+            return self(x, mask=cache.ring.rule, cache=cache)
+        if cache.ring.waits:
             raise ValueError(
                 "positions were announced for this call, and lengths say them too; give one of "
                 "the two."
@@ -226,7 +216,7 @@ class Decodes(nn.Module):
             raise ValueError(f"{len(padded)} lengths are given for {len(start)} sequences.")
         cache.announce(torch.where(padded < 0, -1, padded + start[:, None]))
         try:
-            return self(x, mask=cache.slots.rule, cache=cache)
+            return self(x, mask=cache.ring.rule, cache=cache)
         finally:
             cache.announce(None)
 
@@ -239,4 +229,4 @@ class Decodes(nn.Module):
                 f"x {tuple(x.shape)} is not one token for each sequence, (batch, 1, d_model); "
                 f"several tokens are for prefill."
             )
-        return self(x, mask=cache.slots.rule, cache=cache)
+        return self(x, mask=cache.ring.rule, cache=cache)

@@ -7,7 +7,7 @@ is known by its class, and has to be bare: nothing replaced, nothing added (``kn
 
 from mhsa_lib.convert.bert import from_bert as from_bert
 from mhsa_lib.convert.deepseek import from_deepseek as from_deepseek
-from mhsa_lib.convert.deepseek import mha_to_latent as mha_to_latent
 from mhsa_lib.convert.gpt2 import from_gpt2 as from_gpt2
 from mhsa_lib.convert.llama import from_llama as from_llama
 from mhsa_lib.convert.pytorch import from_torch as from_torch
+from mhsa_lib.convert.to_latent import mha_to_latent as mha_to_latent

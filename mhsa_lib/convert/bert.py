@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import nn
 
-from mhsa_lib.accept import carry, known
+from mhsa_lib.accept import carry, kinds, known
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.source import MODELS, stock
 
@@ -57,7 +57,7 @@ def _classes(*ends: str, lxmert: str) -> tuple[str, ...]:
     return (*named, f"{MODELS}lxmert.modeling_lxmert.{lxmert}")
 
 
-KNOWN: known.Kinds = {
+KNOWN: kinds.Kinds = {
     "": _classes("Attention", lxmert="LxmertSelfAttentionLayer"),
     "self": _classes(
         "SelfAttention", "CrossAttention", "SdpaSelfAttention", lxmert="LxmertAttention"

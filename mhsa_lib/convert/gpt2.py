@@ -5,11 +5,11 @@ Source: Radford et al., "Language Models are Unsupervised Multitask Learners", 2
 
 from typing import Any
 
-from mhsa_lib.accept import carry, known
+from mhsa_lib.accept import carry, kinds, known
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.source import MODELS, stock
 
-KNOWN: known.Kinds = {
+KNOWN: kinds.Kinds = {
     "": (
         MODELS + "gpt2.modeling_gpt2.GPT2Attention",
         MODELS + "decision_transformer.modeling_decision_transformer."

@@ -11,22 +11,23 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from mhsa_lib.accept import carry, known
+from mhsa_lib.accept import carry, kinds
 from mhsa_lib.convert import source as convert_source
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.convert.source import MODELS
-from mhsa_lib.rope.rotary import HALVES, RotarySplit
+from mhsa_lib.rope.pairing import HALVES
+from mhsa_lib.rope.rotary_split import RotarySplit
 from mhsa_lib.stages import Project
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention
 
-_MAPS: known.Kinds = {path: (nn.Linear,) for path in ("q_proj", "k_proj", "v_proj", "o_proj")}
+_MAPS: kinds.Kinds = {path: (nn.Linear,) for path in ("q_proj", "k_proj", "v_proj", "o_proj")}
 
 
-def _normed(norm: str) -> known.Kinds:
+def _normed(norm: str) -> kinds.Kinds:
     return {**_MAPS, "q_norm": (MODELS + norm,), "k_norm": (MODELS + norm,)}
 
 
-KNOWN: dict[str, known.Kinds] = {
+KNOWN: dict[str, kinds.Kinds] = {
     "llama.modeling_llama.LlamaAttention": _MAPS,
     "mistral.modeling_mistral.MistralAttention": _MAPS,
     "qwen2.modeling_qwen2.Qwen2Attention": _MAPS,

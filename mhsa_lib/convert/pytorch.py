@@ -2,10 +2,10 @@
 
 from torch import nn
 
-from mhsa_lib.accept import carry, known
+from mhsa_lib.accept import carry, kinds, known
 from mhsa_lib.attention import MultiHeadAttention
 
-KNOWN: known.Kinds = {"": (nn.MultiheadAttention,), "out_proj": (nn.Linear,)}
+KNOWN: kinds.Kinds = {"": (nn.MultiheadAttention,), "out_proj": (nn.Linear,)}
 
 
 def from_torch(source: nn.MultiheadAttention) -> MultiHeadAttention:

@@ -12,8 +12,9 @@ from typing import Any
 
 from torch import Tensor
 
-from mhsa_lib.accept import known
-from mhsa_lib.rope.rotary import Pairing, PartialRotary, Rotary
+from mhsa_lib.accept import kinds, known
+from mhsa_lib.rope.pairing import Pairing
+from mhsa_lib.rope.rotary import PartialRotary, Rotary
 from mhsa_lib.rope.stretches import (
     DynamicStretch,
     LinearStretch,
@@ -31,7 +32,7 @@ _STOCK = {None, "eager", "sdpa", "flex_attention", *(f"flash_attention_{n}" for 
 _STOCK |= {f"kernels-community/{k}" for k in ("flash-attn2", "vllm-flash-attn3", "flash-attn4")}
 
 
-def checked(source: Any, table: Mapping[str, known.Kinds], why: str) -> str:
+def checked(source: Any, table: Mapping[str, kinds.Kinds], why: str) -> str:
     """The name of the class whose forward a source has; refused is what it may not have.
 
     ``table`` names classes below ``transformers.models`` and what stands at the paths of each.

@@ -17,7 +17,7 @@ from einops import rearrange
 from torch import Tensor, nn
 
 from mhsa_lib import functional as F
-from mhsa_lib.accept import known
+from mhsa_lib.accept import carry, kinds, known
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import (
     AbsorbedKeys,
@@ -112,7 +112,7 @@ class AbsorbedLatentAttention(MultiHeadAttention):
         known.only(attention, _KNOWN, "has no absorbed form", "keep the five stages for it")
         for W in (attention.split.W_UK, attention.split.W_UV):
             _weight(W)
-        own = known.copied(attention, {id(shared): shared for shared in attention.parameters()})
+        own = carry.copied(attention, {id(shared): shared for shared in attention.parameters()})
         super().__init__(
             own.d_model,
             own.n_heads,
@@ -126,7 +126,7 @@ class AbsorbedLatentAttention(MultiHeadAttention):
         self.train(attention.training)
 
 
-_KNOWN: known.Kinds = known.LATENT | {"project": (), "W_O": ()}
+_KNOWN: kinds.Kinds = kinds.LATENT | {"project": (), "W_O": ()}
 
 
 def _weight(W: nn.Linear) -> Tensor:

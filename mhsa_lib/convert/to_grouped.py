@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import checks
-from mhsa_lib.accept import carry, known
+from mhsa_lib.accept import carry
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert import symmetries
-from mhsa_lib.rope.rotary import RotarySplit
+from mhsa_lib.convert.align import key_heads
+from mhsa_lib.convert.by_head import by_head
+from mhsa_lib.rope.rotary_split import RotarySplit
 from mhsa_lib.stages import Project, Split
 from mhsa_lib.variants.grouped import GroupedQueryAttention, GroupedSplit
 
@@ -71,7 +72,7 @@ def pooled(
     >>> torch.allclose(pooled(mha, 6)(x), mha(x), atol=1e-6)
     True
     """
-    group = checks.divides(n_heads=symmetries.key_heads(attention), n_kv_heads=n_kv_heads)
+    group = checks.divides(n_heads=key_heads(attention), n_kv_heads=n_kv_heads)
     project, d_head = attention.project, attention.d_head
     grouped = GroupedQueryAttention(
         attention.d_model,
@@ -91,7 +92,7 @@ def pooled(
     carry.copy(grouped.project.W_Q, project.W_Q.weight, project.W_Q.bias)
     carry.copy(grouped.W_O, attention.W_O.weight, attention.W_O.bias)
     for old, new in ((project.W_K, grouped.project.W_K), (project.W_V, grouped.project.W_V)):
-        groups = symmetries.by_head(old, d_head).unflatten(0, (n_kv_heads, group))
+        groups = by_head(old, d_head).unflatten(0, (n_kv_heads, group))
         rows = torch.stack([merge(heads) for heads in groups]).flatten(0, 1)
         bias = None if old.bias is None else carry.like(old.bias, rows[:, -1])
         carry.copy(new, carry.like(old.weight, rows[:, : old.in_features]), bias)
@@ -101,5 +102,5 @@ def pooled(
 def _fewer(split: Split | RotarySplit, n_kv_heads: int) -> Any:
     if not isinstance(split, RotarySplit):
         return GroupedSplit(split.n_heads, n_kv_heads)
-    norms = {"q_norm": known.copied(split.q_norm), "k_norm": known.copied(split.k_norm)}
-    return RotarySplit(split.n_heads, known.copied(split.rotary), n_kv_heads, **norms)
+    norms = {"q_norm": carry.copied(split.q_norm), "k_norm": carry.copied(split.k_norm)}
+    return RotarySplit(split.n_heads, carry.copied(split.rotary), n_kv_heads, **norms)

@@ -4,7 +4,7 @@ from typing import Any
 
 from torch.nn.functional import pad
 
-from mhsa_lib.accept import carry, known
+from mhsa_lib.accept import carry, kinds, known
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.stages import Attend, Concat, Split
 from mhsa_lib.variants.overlapped import (
@@ -24,13 +24,14 @@ def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
     What is frozen stays frozen. Raises ``TypeError`` for another attention, ``ValueError`` for
     one with a stage that is not its own, or with something added to it.
 
+    >>> import torch
     >>> mha, x = OverlappedAttention(12, 3, overlap=1), torch.randn(5, 12)
     >>> plain = unshared(mha)
     >>> plain.d_head, torch.allclose(plain(x), mha(x), atol=1e-6)
     (6, True)
     """
     why, repair = "is not known to overlap as it should", "keep it as it is"
-    own: known.Kinds = {
+    own: kinds.Kinds = {
         "": (OverlappedAttention,),
         "split": (OverlappedSplit,),
         "split.split": (Split,),
@@ -38,7 +39,7 @@ def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
         "attend": (Attend, OverlappedAttend),
         "concat": (Concat, OverlappedConcat),
     }
-    known.only(attention, known.PLAIN | own, why, repair)
+    known.only(attention, kinds.STANDARD | own, why, repair)
     overlap, d_head = attention.overlap, attention.d_head
     split, width = attention.split, d_head + 2 * overlap
     if (split.split.n_heads, split.overlap.columns) != (attention.n_heads, overlap):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mhsa_lib import checks, costs
-from mhsa_lib.costs import variants as variant_costs
+from mhsa_lib.costs import variant_costs
 
 
 @dataclass(frozen=True)

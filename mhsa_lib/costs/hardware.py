@@ -18,7 +18,7 @@ from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.costs.configurations import ACCELERATORS, find
 from mhsa_lib.costs.roofline import Rates
 from mhsa_lib.device import default_device
-from mhsa_lib.profiling.time import fastest
+from mhsa_lib.profiling.timing import fastest
 from mhsa_lib.variants.grouped import GroupedQueryAttention
 
 PRODUCT = {"cpu": 1024, "cuda": 8192, "mps": 4096}

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.compiler import is_compiling
 
 from mhsa_lib import checks, masks
-from mhsa_lib.accept import carry, known
+from mhsa_lib.accept import carry, kinds, known
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.cache.static import Decodes, KeyValueCache
 from mhsa_lib.fused import dispatch, linear, ragged
@@ -92,7 +92,7 @@ class FusedMultiHeadAttention(Decodes):
         another attention and ``ValueError`` for what the fused one has no place for.
         """
         why, repair = "has no fused form", "use the five stages, or replace that stage"
-        known.plain(attention, why, repair)
+        known.stages(attention, why, repair)
         project = attention.project
         fused = cls(
             attention.d_model,
@@ -221,7 +221,7 @@ class FusedMultiHeadAttention(Decodes):
         checks.tokens("x", x, self.d_model, W=self.W_O)
         real = ragged.places(lengths, x.shape[-2], x.device)
         heads = self._heads(x.flatten(end_dim=-2)[real], None)
-        z = ragged.attend(*heads, lengths, mask.reach.band, spend_q=True, **self._options())
+        z = ragged.attend(*heads, lengths, mask.structure.band, spend_q=True, **self._options())
         y = self.W_O(z.transpose(-2, -3).flatten(-2))
         bias = y.new_zeros(self.d_model) if self.W_O.bias is None else self.W_O.bias.to(y)
         rows = bias.repeat(x.shape[:-1].numel(), 1)
@@ -300,7 +300,7 @@ class FusedMultiHeadAttention(Decodes):
         return {"scale": self.scale, "dropout": self._dropout()}
 
 
-_BARE: known.Kinds = {
+_BARE: kinds.Kinds = {
     "": (FusedMultiHeadAttention,),
     **{name: (linear.Linear,) for name in ("W_QKV", "W_Q", "W_KV", "W_O")},
 }

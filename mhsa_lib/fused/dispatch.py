@@ -1,7 +1,7 @@
 """From q, k, v and a mask to z, without a (query × key) tensor: which kernel does it.
 
 ``F.scaled_dot_product_attention`` knows "no mask", "causal" and "this boolean tensor". What a
-predicate says about its reach is turned into calls that need no boolean tensor: a band becomes
+predicate says about its structure becomes calls that need no boolean tensor: a band becomes
 tiles, padded sequences are cut to their lengths. Where nothing is known, the rule is asked
 about a block of queries at a time. On a GPU that is left to FlexAttention. On a CPU, weights
 are written where they are few: in bfloat16 up to 128 tokens, and for one query.
@@ -55,9 +55,9 @@ def attend(
     if mask is None:
         return _whole(q, k, v, options)
     shift = k.shape[-2] - q.shape[-2]
-    known = isinstance(mask, masks.Predicate) and mask.reach.exact
-    if known and mask.reach.key_lengths is None:
-        z = _without_tensor(q, k, v, mask.reach.band, shift, options)
+    known = isinstance(mask, masks.Predicate) and mask.structure.exact
+    if known and mask.structure.key_lengths is None:
+        z = _without_tensor(q, k, v, mask.structure.band, shift, options)
         if z is not None:
             return z
     if choice.writes_out(q, k, dropout):
@@ -78,8 +78,8 @@ def _for_any_length(
     q: Queries, k: Keys, v: Values, mask: Any, options: dict[str, Any]
 ) -> HeadOutputs:
     """What is recorded now is run with other lengths later: no decision may rest on them."""
-    known = isinstance(mask, masks.Predicate) and mask.reach.exact
-    causal = known and mask.reach == masks.causal.reach
+    known = isinstance(mask, masks.Predicate) and mask.structure.exact
+    causal = known and mask.structure == masks.causal.structure
     if causal and _surely_equal(q.shape[-2], k.shape[-2]):
         return _sdpa(q, k, v, options, is_causal=True)
     mask = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
@@ -154,8 +154,10 @@ def _tiled(
 
 
 def _cuts_sequences(mask: masks.Predicate, q: Tensor) -> bool:
-    lengths = mask.reach.key_lengths
-    return mask.reach.exact and lengths is not None and q.ndim == 4 and len(lengths) == len(q)
+    lengths = mask.structure.key_lengths
+    return (
+        mask.structure.exact and lengths is not None and q.ndim == 4 and len(lengths) == len(q)
+    )
 
 
 def _each_sequence(
@@ -163,13 +165,13 @@ def _each_sequence(
 ) -> HeadOutputs:
     """Every sequence cut to its length, so that padding costs nothing."""
     n_query, n_key = q.shape[-2], k.shape[-2]
-    key_lengths = mask.reach.key_lengths or ()
-    query_lengths = mask.reach.query_lengths or (n_key,) * len(key_lengths)
+    key_lengths = mask.structure.key_lengths or ()
+    query_lengths = mask.structure.query_lengths or (n_key,) * len(key_lengths)
     parts = []
     for i, (keys, queries) in enumerate(zip(key_lengths, query_lengths, strict=True)):
         rows, keys = min(max(queries - shift, 0), n_query), min(keys, n_key)
         part = q[i : i + 1, :, :rows], k[i : i + 1, :, :keys], v[i : i + 1, :, :keys]
-        z = _cut(*part, mask.reach.band, shift, options)
+        z = _cut(*part, mask.structure.band, shift, options)
         parts.append(F.pad(z, (0, 0, 0, n_query - rows)) if rows < n_query else z)
     if len(parts) == 1:
         return parts[0]
@@ -183,7 +185,7 @@ def _cut(
         return _nothing(q, k, v)
     z = _without_tensor(q, k, v, band, shift, options)
     if z is None:
-        rule = masks.Predicate(band.allows, "band", masks.Reach(band))
+        rule = masks.Predicate(band.allows, "band", masks.Structure(band))
         z = _blocks(q, k, v, rule, options, shift)
     return z
 
@@ -196,14 +198,14 @@ def _blocks(
     options: dict[str, Any],
     shift: int | None = None,
 ) -> HeadOutputs:
-    """The rule asked about some queries at a time, and about the keys in their reach."""
+    """The rule asked about some queries at a time, and about the keys in their band."""
     n_query, n_key = q.shape[-2], k.shape[-2]
     shift = n_key - n_query if shift is None else shift
     rows = 64 if choice.cuts_finely(q, options["dropout_p"]) else BLOCK
     parts = []
     for start in range(0, n_query, rows):
         end = min(start + rows, n_query)
-        low, high = mask.reach.band.keys(start + shift, end + shift, n_key)
+        low, high = mask.structure.band.keys(start + shift, end + shift, n_key)
         query = torch.arange(start + shift, end + shift, device=q.device)[:, None]
         key = torch.arange(low, high, device=q.device)
         allowed = mask(query, key) if high > low else key.new_zeros(0, dtype=torch.bool)

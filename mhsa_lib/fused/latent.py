@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mhsa_lib import checks, masks
-from mhsa_lib.accept import known
+from mhsa_lib.accept import carry, kinds, known
 from mhsa_lib.cache.static import Decodes, PreallocatedCache
 from mhsa_lib.functional import concat_heads
 from mhsa_lib.fused import dispatch
@@ -56,8 +56,8 @@ class FusedLatentAttention(Decodes):
     def __init__(self, attention: Any) -> None:
         super().__init__()
         repair = "use the five stages, or replace that stage"
-        known.only(attention, known.LATENT, "has no fused form of latents", repair)
-        self.attention = known.copied(attention)
+        known.only(attention, kinds.LATENT, "has no fused form of latents", repair)
+        self.attention = carry.copied(attention)
         self.d_model, self.n_heads = attention.d_model, attention.n_heads
         self.widths = attention.project.widths
         self.train(attention.training)
@@ -69,8 +69,8 @@ class FusedLatentAttention(Decodes):
 
     def to_attention(self) -> LatentAttention:
         """The five stages with the same weights; ``ValueError`` if something was added here."""
-        inner = {f"attention.{path}".rstrip("."): each for path, each in known.LATENT.items()}
-        parts: known.Kinds = {"": (FusedLatentAttention,), **inner}
+        inner = {f"attention.{path}".rstrip("."): each for path, each in kinds.LATENT.items()}
+        parts: kinds.Kinds = {"": (FusedLatentAttention,), **inner}
         known.only(self, parts, "has no form in five stages", "use it as it is, fused")
         return deepcopy(self.attention)
 
@@ -112,7 +112,7 @@ class FusedLatentAttention(Decodes):
     def _continued(self, x: Tensor, mask: Any, cache: PreallocatedCache) -> Tensor:
         checks.tokens("x", x, self.d_model)
         cache.begin(x)
-        positions = cache.slots.positions(x.device)
+        positions = cache.ring.positions(x.device)
         q, latent, k_rope = self.attention.project(x, x, positions)
         (rows,) = cache.extend(torch.cat([latent, k_rope], dim=-1)[:, None].to(q.dtype))
         mask = cache.may_look(mask, self.n_heads)

@@ -31,8 +31,10 @@ def lengths_of(mask: Any, x: Tensor, dropout: float = 0.0) -> tuple[int, ...] | 
     """
     if not isinstance(mask, masks.Predicate) or x.ndim != 3 or not only_run():
         return None
-    lengths = mask.reach.query_lengths
-    known = mask.reach.exact and lengths is not None and lengths == mask.reach.key_lengths
+    lengths = mask.structure.query_lengths
+    known = (
+        mask.structure.exact and lengths is not None and lengths == mask.structure.key_lengths
+    )
     if lengths is None or not known or len(lengths) != len(x):
         return None
     trained = (torch.is_grad_enabled() or dropout) and x.is_cpu
@@ -74,7 +76,7 @@ def attend(
     """
     if varlen.serves(q, band, dropout):
         return varlen.attend(q, k, v, lengths, band, scale)
-    rule = masks.Predicate(band.allows, "band", masks.Reach(band, exact=True))
+    rule = masks.Predicate(band.allows, "band", masks.Structure(band, exact=True))
     options: dict[str, Any] = {"scale": scale, "dropout": dropout, "spend_q": spend_q}
     each = []
     for part in zip(*(t.split(lengths, dim=-2) for t in (q, k, v)), strict=True):

@@ -2,9 +2,10 @@
 
 A predicate answers for a query position and a key position: True means *may look*, as in
 ``F.scaled_dot_product_attention``; ``nn.MultiheadAttention`` means the opposite
-(``from_torch``, ``to_torch``). Queries are the last positions of the keys when there are
+(``masks.polarity``). Queries are the last positions of the keys when there are
 fewer of them, as in decoding.
 
+>>> from mhsa_lib.masks import picture
 >>> picture(causal & ~custom(lambda query, key: key == 1), 4)
 ■···
 ■···
@@ -12,7 +13,6 @@ fewer of them, as in decoding.
 ■·■■
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +22,7 @@ from torch import Tensor
 
 from mhsa_lib import checks
 from mhsa_lib.masks import rules
-from mhsa_lib.masks.structure import UNKNOWN, Band, Reach, known
+from mhsa_lib.masks.structure import UNKNOWN, Band, Structure, known
 from mhsa_lib.shapes import Mask
 
 
@@ -30,7 +30,7 @@ from mhsa_lib.shapes import Mask
 class Predicate:
     """A rule about positions, evaluated only when somebody asks.
 
-    ``reach`` says what is known about it beforehand, which kernels use to pass over the rest.
+    ``structure`` says what is known about it beforehand, so that kernels pass over the rest.
     Predicates that say the same are equal; a custom rule is equal to itself only. There is no
     truth in one: ``and``, ``or`` and ``not`` raise ``TypeError``.
 
@@ -42,7 +42,7 @@ class Predicate:
 
     rule: rules.Lookable
     name: str
-    reach: Reach = UNKNOWN
+    structure: Structure = UNKNOWN
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
         return self.allows(query, key)
@@ -89,8 +89,8 @@ class Predicate:
 
     def __and__(self, other: Any) -> "Predicate":
         other = _predicate(self, "&", other)
-        name, reach = f"({self.name} & {other.name})", self.reach & other.reach
-        return Predicate(rules.Both(self, other), name, reach)
+        name, structure = f"({self.name} & {other.name})", self.structure & other.structure
+        return Predicate(rules.Both(self, other), name, structure)
 
     def __or__(self, other: Any) -> "Predicate":
         other = _predicate(self, "|", other)
@@ -111,13 +111,14 @@ class Predicate:
         return self.name
 
 
-causal = Predicate(rules.Causal(), "causal", Reach(Band(ahead=0), exact=True))
+causal = Predicate(rules.Causal(), "causal", Structure(Band(ahead=0), exact=True))
 """No query looks ahead of its own position."""
 
 
 def sliding_window(window: int) -> Predicate:
     """The last ``window`` tokens, the own token counted, and nothing ahead.
 
+    >>> from mhsa_lib.masks import picture
     >>> picture(sliding_window(2), 4)
     ■···
     ■■··
@@ -128,13 +129,14 @@ def sliding_window(window: int) -> Predicate:
     return Predicate(
         rules.Window(window),
         f"sliding_window({window})",
-        Reach(Band(ahead=0, behind=window - 1), exact=True),
+        Structure(Band(ahead=0, behind=window - 1), exact=True),
     )
 
 
 def prefix(n: int) -> Predicate:
     """The first ``n`` tokens are seen by everyone; after them, no looking ahead.
 
+    >>> from mhsa_lib.masks import picture
     >>> picture(prefix(2), 4)
     ■■··
     ■■··
@@ -151,16 +153,17 @@ def key_padding(lengths: Any) -> Predicate:
     ``lengths`` is a list, an array or a tensor of whole numbers, and is copied. This is what
     ``key_padding_mask`` of ``nn.MultiheadAttention`` does.
 
+    >>> from mhsa_lib.masks import picture
     >>> picture(key_padding([3, 1]), 3)
     ■■■  ■··
     ■■■  ■··
     ■■■  ■··
     """
-    ends = _lengths(lengths)
+    ends = checks.lengths(lengths)
     return Predicate(
         rules.padding(ends, of_queries=False),
         f"key_padding({ends.tolist()})",
-        Reach(key_lengths=known(ends), exact=ends.ndim == 1),
+        Structure(key_lengths=known(ends), exact=ends.ndim == 1),
     )
 
 
@@ -170,16 +173,17 @@ def padding(lengths: Any) -> Predicate:
     For self-attention; ``lengths`` as in ``key_padding``. The ``z`` of a padded query is 0, so
     its ``y`` is the bias of ``W_O``.
 
+    >>> from mhsa_lib.masks import picture
     >>> picture(padding([3, 1]), 3)
     ■■■  ■··
     ■■■  ···
     ■■■  ···
     """
-    ends = _lengths(lengths)
+    ends = checks.lengths(lengths)
     return Predicate(
         rules.padding(ends, of_queries=True),
         f"padding({ends.tolist()})",
-        Reach(key_lengths=known(ends), query_lengths=known(ends), exact=ends.ndim == 1),
+        Structure(key_lengths=known(ends), query_lengths=known(ends), exact=ends.ndim == 1),
     )
 
 
@@ -188,6 +192,7 @@ def custom(rule: Any) -> Predicate:
 
     It is asked anew in every call, so it may read a tensor that changes between calls.
 
+    >>> from mhsa_lib.masks import picture
     >>> picture(custom(lambda query, key: (query - key) % 2 == 0), 4)
     ■·■·
     ·■·■
@@ -200,30 +205,6 @@ def custom(rule: Any) -> Predicate:
         )
     name = getattr(rule, "__name__", "rule").strip("<>")
     return Predicate(rules.Own(rule), f"custom({name})")
-
-
-class Picture(list[str]):
-    """Rows of a drawn mask; printing shows them under each other."""
-
-    def __repr__(self) -> str:
-        return "\n".join(self)
-
-    __str__ = __repr__
-
-
-def picture(predicate: Predicate, n_query: int, n_key: int | None = None) -> Picture:
-    """Draw a mask: one row per query, ``■`` may look, ``·`` may not; batches side by side.
-
-    >>> picture(causal, 2, 4)
-    ■■■·
-    ■■■■
-    """
-    dense = predicate.dense(n_query, n_query if n_key is None else n_key)
-    panels = dense.reshape(math.prod(dense.shape[:-2]), *dense.shape[-2:]).tolist()
-    return Picture(
-        "  ".join("".join("■" if allowed else "·" for allowed in row) for row in rows)
-        for rows in zip(*panels, strict=True)
-    )
 
 
 def resolve(mask: Any, shape: Sequence[int], device: torch.device) -> Mask | None:
@@ -243,79 +224,6 @@ def resolve(mask: Any, shape: Sequence[int], device: torch.device) -> Mask | Non
     checks.boolean(mask)
     checks.mask_fits(mask, shape)
     return mask[(None,) * (len(shape) - mask.ndim)]
-
-
-def from_additive(mask: Tensor) -> Tensor:
-    """A mask that was meant to be added to the scores: 0 may look, -inf may not.
-
-    The lowest finite number of the dtype is taken for -inf, as many libraries write it.
-
-    >>> from_additive(torch.tensor([[0.0, float("-inf")]]))
-    tensor([[ True, False]])
-    """
-    if not isinstance(mask, Tensor) or not mask.is_floating_point():
-        kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
-        raise TypeError(
-            f"an additive mask is a floating-point tensor of 0 and -inf, not {kind}."
-        )
-    allowed, forbidden = mask == 0, mask <= torch.finfo(mask.dtype).min
-    neither = mask[~(allowed | forbidden)]
-    if neither.numel():
-        raise ValueError(
-            f"an additive mask holds 0 and -inf only, but {neither[0].item():g} is in it; "
-            f"a bias such as ALiBi is not a mask: add it to the scores."
-        )
-    return allowed
-
-
-def to_additive(allowed: Tensor, dtype: torch.dtype) -> Tensor:
-    """What a mask adds to the scores; faster than filling: 0 may look, -inf may not.
-
-    >>> to_additive(torch.tensor([[True, False]]), torch.float32)
-    tensor([[0., -inf]])
-    """
-    checks.boolean(allowed)
-    return torch.zeros_like(allowed, dtype=dtype).masked_fill_(~allowed, -math.inf)
-
-
-def from_torch(mask: Tensor) -> Tensor:
-    """From ``nn.MultiheadAttention``'s meaning, True = blocked, to ours, True = may look.
-
-    >>> from_torch(torch.tensor([[False, True]]))
-    tensor([[ True, False]])
-    """
-    checks.boolean(mask)
-    return ~mask
-
-
-def to_torch(mask: Tensor) -> Tensor:
-    """From our meaning, True = may look, to ``nn.MultiheadAttention``'s, True = blocked.
-
-    >>> to_torch(causal.dense(2, 2))
-    tensor([[False,  True],
-            [False, False]])
-    """
-    checks.boolean(mask)
-    return ~mask
-
-
-_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
-
-
-def _lengths(lengths: Any) -> Tensor:
-    words = f"lengths are whole numbers, one per sequence, not {lengths!r}; say [3, 4]."
-    try:
-        # On a CPU even under a default device that holds no numbers, such as meta.
-        ends = (
-            lengths if isinstance(lengths, Tensor) else torch.as_tensor(lengths, device="cpu")
-        )
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise TypeError(words) from error
-    if ends.dtype not in _INTEGERS or ends.ndim == 0 or ends.is_meta:
-        raise TypeError(words)
-    if (ends < 0).any():
-        raise ValueError(f"lengths={ends.tolist()} holds a negative length; the least is 0.")
-    return ends
 
 
 def _predicate(predicate: Predicate, sign: str, other: Any) -> Predicate:

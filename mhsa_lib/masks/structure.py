@@ -1,7 +1,7 @@
 """What is known about a mask without asking it about every pair of tokens.
 
-A predicate that states its reach lets a kernel pass over what is forbidden: keys outside of a
-band around the query, and padding. Nothing of size (query × key) is needed for that.
+A predicate that states its structure lets a kernel pass over what is forbidden: keys outside
+of a band around the query, and padding. Nothing of size (query × key) is needed for that.
 """
 
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ Lengths = tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
-class Reach:
+class Structure:
     """A band, and where each sequence of the batch ends.
 
     ``exact`` if nothing else is forbidden.
@@ -78,7 +78,7 @@ class Reach:
     query_lengths: Lengths = None
     exact: bool = False
 
-    def __and__(self, other: "Reach") -> "Reach":
+    def __and__(self, other: "Structure") -> "Structure":
         """What both allow."""
         band = Band(
             _least(self.band.ahead, other.band.ahead),
@@ -87,10 +87,10 @@ class Reach:
         key_lengths, keys_known = _shorter(self.key_lengths, other.key_lengths)
         query_lengths, queries_known = _shorter(self.query_lengths, other.query_lengths)
         exact = self.exact and other.exact and keys_known and queries_known
-        return Reach(band, key_lengths, query_lengths, exact)
+        return Structure(band, key_lengths, query_lengths, exact)
 
 
-UNKNOWN = Reach()
+UNKNOWN = Structure()
 
 
 def known(ends: Tensor) -> Lengths:

@@ -14,29 +14,29 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import checks, masks
-from mhsa_lib.accept import known
+from mhsa_lib.accept import carry, kinds, known
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
 
 
-def share(attention: Any, rank: int, ranks: int) -> Any:
+def shard_of(attention: Any, rank: int, ranks: int) -> Any:
     """The heads of one rank, copied: an attention of the same kind, with fewer heads.
 
-    ``b_O`` is in the share of rank 0 and zero in the others, or the sum would have it once per
+    ``b_O`` is in the shard of rank 0 and zero in the others, or the sum would have it once per
     rank. Raises ``ValueError`` as ``divisible`` does, and for a rank that is none of them.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> mha, x = MultiHeadAttention(12, 4, bias=True), torch.randn(6, 12)
-    >>> one, other = share(mha, 0, ranks=2), share(mha, 1, ranks=2)
+    >>> one, other = shard_of(mha, 0, ranks=2), shard_of(mha, 1, ranks=2)
     >>> one.n_heads, torch.allclose(one(x) + other(x), mha(x), atol=1e-6)
     (2, True)
     """
     if not 0 <= rank < ranks:
         raise ValueError(f"rank={rank} is not one of {ranks}; it must be 0 to {ranks - 1}.")
     if isinstance(attention, FusedMultiHeadAttention):
-        part = share(attention.to_attention(), rank, ranks)
+        part = shard_of(attention.to_attention(), rank, ranks)
         return FusedMultiHeadAttention.from_attention(part)
     divisible(attention, ranks)
-    part = known.copied(attention)
+    part = carry.copied(attention)
     with torch.no_grad():
         for W in (part.project.W_Q, part.project.W_K, part.project.W_V):
             _keep(W, 0, rank, ranks)
@@ -97,7 +97,7 @@ def divisible(attention: Any, ranks: int) -> None:
     checks.positive(ranks=ranks)
     repair = "replace that stage, or leave this attention in one place"
     whole(attention)
-    known.plain(attention, "may mix its heads", repair, known.ROTARY)
+    known.stages(attention, "may mix its heads", repair, kinds.ROTARY)
     if next(attention.split.parameters(), None) is not None:
         raise ValueError(
             f"split={type(attention.split).__name__} has parameters that all heads use; each "
@@ -118,19 +118,19 @@ def divisible(attention: Any, ranks: int) -> None:
 
 
 def whole(attention: nn.Module) -> None:
-    """Raise ``ValueError`` for an attention that is shared among ranks already.
+    """Raise ``ValueError`` for an attention that is sharded among ranks already.
 
     >>> whole(FusedMultiHeadAttention(12, 4))
     """
     for name, parameter in attention.named_parameters():
         if hasattr(parameter, "to_local"):
             raise ValueError(
-                f"{name} is a DTensor, shared among ranks already; pass an attention that is "
+                f"{name} is a DTensor, sharded among ranks already; pass an attention that is "
                 f"whole."
             )
     if getattr(attention, "of_ranks", 1) > 1:
         raise ValueError(
-            f"{type(attention).__name__} is a share, one of {attention.of_ranks}; pass an "
+            f"{type(attention).__name__} is a shard, one of {attention.of_ranks}; pass an "
             f"attention that is whole."
         )
 

@@ -1,6 +1,6 @@
 """Heads on several devices: every rank keeps some heads, and one sum joins them.
 
-W_Q, W_K and W_V are cut between their columns, W_O between its rows (``share``). Concat then
+W_Q, W_K and W_V are cut between their columns, W_O between its rows (``shard_of``). Concat then
 W_O is a sum over heads, so it is a sum over ranks: one all-reduce forward. ``x`` enters every
 rank, so its gradient is a sum over ranks: one all-reduce backward. Between the two, nobody
 waits for anybody.
@@ -39,14 +39,14 @@ from torch.distributed.tensor.parallel import (
 from mhsa_lib import checks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
-from mhsa_lib.parallel import report as parallel_report
-from mhsa_lib.parallel.group import together
-from mhsa_lib.parallel.shard import divisible, narrowed, share, whole, with_fewer_heads
+from mhsa_lib.parallel import comparison
+from mhsa_lib.parallel.process_group import process_group
+from mhsa_lib.parallel.shard import divisible, narrowed, shard_of, whole, with_fewer_heads
 from mhsa_lib.variants.grouped import GroupedQueryAttention
 
 
 def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
-    """Leave on every rank of ``mesh`` its share of the heads; outputs and gradients stay.
+    """Leave on every rank of ``mesh`` its shard: some of the heads; outputs and gradients stay.
 
     Every rank calls this, then the result, with the same ``x``. Weights are those of rank 0.
 
@@ -54,24 +54,24 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     torch's column- and row-parallel styles; their parameters become ``DTensor``. A fused
     attention is not: its kernels take its weights as they are, and a plain cut through the
     packed W_QKV would give the first of two ranks all queries and half of the keys. Its
-    share is a fused attention with fewer heads, with both sums at its door; of its ``b_O`` the
+    shard is a fused attention with fewer heads, with both sums at its door; of its ``b_O`` the
     one on rank 0 counts and learns.
 
     A mask is that of all heads. A cache holds the heads of its rank. Every rank drops weights
     of its own heads: for training with dropout, seed ranks differently. ``clip_grad_norm_``
-    sees all heads where parameters are ``DTensor``; of a fused share it sees those of its rank,
+    sees all heads where parameters are ``DTensor``; of a fused shard it sees those of its rank,
     so add up the squared norms of all ranks first, or every rank clips by another factor.
     Raises ``ValueError``, before anything is changed, where ``divisible`` does, for a mesh of
-    several axes, and for an attention that is shared already.
+    several axes, and for an attention that is sharded already.
 
-    >>> with together() as mesh:
+    >>> with process_group() as mesh:
     ...     mha = parallelize(MultiHeadAttention(12, 4), mesh)
     ...     y = mha(torch.randn(6, 12, device=mesh.device_type))
     ...     y.shape, type(mha.W_O.weight).__name__
     (torch.Size([6, 12]), 'DTensor')
     """
     if mesh.ndim != 1:
-        raise ValueError(f"mesh has {mesh.ndim} axes; heads are shared along one, mesh['tp'].")
+        raise ValueError(f"mesh has {mesh.ndim} axes; heads are sharded along one, mesh['tp'].")
     whole(attention)
     if isinstance(attention, FusedMultiHeadAttention):
         return _parallelize_fused(attention, mesh)
@@ -90,7 +90,7 @@ def _parallelize_fused(attention: FusedMultiHeadAttention, mesh: DeviceMesh) -> 
     for parameter in attention.parameters():
         parameter.data = distribute_tensor(parameter.data, mesh, [Replicate()]).to_local()
     rank = mesh.get_local_rank()
-    part = share(attention, rank, mesh.size())
+    part = shard_of(attention, rank, mesh.size())
     for (name, old), new in zip(attention.named_parameters(), part.parameters(), strict=True):
         new.requires_grad_(old.requires_grad and (name != "W_O.bias" or rank == 0))
 
@@ -149,7 +149,7 @@ def _enter_own_masks(module: nn.Module, mesh: DeviceMesh, n_heads: int) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="torchrun --nproc-per-node=2 -m mhsa_lib.parallel",
-        description="Share the heads of an attention among ranks; compare with one process.",
+        description="Shard the heads of an attention over ranks; compare with one process.",
     )
     parser.add_argument("--d-model", type=int, default=12)
     parser.add_argument("--n-heads", type=int, default=4)
@@ -180,13 +180,13 @@ def main() -> None:
     given = _arguments()
     try:
         drawn, x = _drawn(given)
-        with together(given.timeout) as mesh:
+        with process_group(given.timeout) as mesh:
             drawn, x = drawn.to(mesh.device_type), x.to(mesh.device_type)
             divided = parallelize(deepcopy(drawn), mesh)
-            here = parallel_report.compare(drawn, divided, x, given.leave_out)
-            everywhere = parallel_report.gathered(here)
+            here = comparison.compare(drawn, divided, x, given.leave_out)
+            everywhere = comparison.gathered(here)
             if mesh.get_rank() == 0:
-                print(parallel_report.text(everywhere), flush=True)
+                print(comparison.text(everywhere), flush=True)
             dist.barrier()  # or torchrun would stop a rank that prints, for another's exit
     except ValueError as error:
         first = os.environ.get("RANK", "0") == "0"

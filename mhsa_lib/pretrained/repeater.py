@@ -20,7 +20,8 @@ from torch import Tensor, nn
 
 from mhsa_lib import masks
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.trace.wires import edit, trace
+from mhsa_lib.trace.editing import edit
+from mhsa_lib.trace.wires import trace
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789 "
 START = len(ALPHABET)

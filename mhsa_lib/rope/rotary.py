@@ -1,55 +1,22 @@
-"""Rotary positions (RoPE): a stage around split that turns queries and keys by their position.
+"""Rotary positions (RoPE): rows turned by their position.
 
 Every pair of columns of a head is a point in a plane, and token t turns it by the angle
 t · base^(-2i/d_head). The dot product of a turned query and a turned key depends on their
 distance only. Which columns are a pair is a convention: neighbours (``INTERLEAVED``, the
-paper) or the two halves (``HALVES``, Llama's published weights in most libraries). The weights
-of one become those of the other by reordering the rows of W_Q and W_K: ``reordered``.
+paper) or the two halves (``HALVES``, Llama's published weights in most libraries).
 
 Source: Su et al., "RoFormer", section 3.4, arXiv 2104.09864.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
-from einops import rearrange
 from torch import Tensor, nn
 
 from mhsa_lib import checks
-from mhsa_lib import functional as F
+from mhsa_lib.rope.pairing import INTERLEAVED, Pairing
 from mhsa_lib.rope.stretches import LengthStretch
-from mhsa_lib.shapes import KeyRows, Keys, Queries, QueryRows, ValueRows, Values
-from mhsa_lib.stages import Stage, Wire
-
-
-@dataclass(frozen=True)
-class Pairing:
-    """Which two columns of a head turn together, as the einops pattern of its columns."""
-
-    name: str
-    columns: str
-
-    def apart(self, rows: Tensor) -> Tensor:
-        """The two coordinates of every pair on a first axis: (two, …, pair)."""
-        return rearrange(rows, f"... {self.columns} -> two ... pair", two=2)
-
-    def together(self, coordinates: Tensor) -> Tensor:
-        """The inverse of ``apart``."""
-        return rearrange(coordinates, f"two ... pair -> ... {self.columns}", two=2)
-
-    def turn(self, rows: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        """Every pair of ``rows`` turned in its plane, by the angles of ``cos`` and ``sin``."""
-        a, b = self.apart(rows)
-        return self.together(torch.stack((a * cos - b * sin, a * sin + b * cos)))
-
-
-INTERLEAVED = Pairing("interleaved", "(pair two)")
-"""Columns 2i and 2i + 1: neighbours, as the paper writes it."""
-
-HALVES = Pairing("halves", "(two pair)")
-"""Columns i and i + d_head / 2."""
 
 
 class Rotary(nn.Module):
@@ -178,84 +145,3 @@ class PartialRotary(Rotary):
         """``rows`` (…, seq, columns), of which ``d_rotary`` are turned by ``positions``."""
         turned, still = rows[..., : self.d_rotary], rows[..., self.d_rotary :]
         return torch.cat([super().forward(turned, positions), still], dim=-1)
-
-
-def place(positions: Tensor | None, n_query: int, n_key: int, like: Tensor) -> list[Tensor]:
-    """Positions of queries and of keys: as given, or counted from 0, queries the last.
-
-    >>> [places.tolist() for places in place(None, 2, 5, torch.zeros(1))]
-    [[3, 4], [0, 1, 2, 3, 4]]
-    """
-    if positions is not None:
-        return [positions, positions]
-    key = torch.arange(n_key, device=like.device)
-    return [torch.arange(n_key - n_query, n_key, device=like.device), key]
-
-
-class RotarySplit(Stage):
-    """Split into heads, then turn every query and every key by its position.
-
-    Parameters
-    ----------
-    n_heads : query heads
-    rotary : how far which columns turn; its width is d_head, or less for a ``PartialRotary``
-    n_kv_heads : heads of keys and values; ``n_heads`` when not given
-    q_norm, k_norm : what is done to the columns of every head before it is turned; nothing
-        when not given (Qwen3 and Gemma 3 put an RMSNorm here)
-
-    Examples
-    --------
-    >>> split = RotarySplit(3, Rotary(4))
-    >>> q, k, v = split(*[torch.ones(5, 12)] * 3)
-    >>> q.shape, torch.allclose(q[0, 0], q[0, 1]), torch.equal(v[0, 0], v[0, 1])
-    (torch.Size([3, 5, 4]), False, True)
-    """
-
-    wires = ("q_rotated", "k_rotated", "v_heads")
-    cached = ("k_rotated", "v_heads")
-
-    def __init__(
-        self,
-        n_heads: int,
-        rotary: Rotary,
-        n_kv_heads: int | None = None,
-        *,
-        q_norm: Any = None,
-        k_norm: Any = None,
-    ) -> None:
-        super().__init__()
-        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-        checks.divides(n_heads=n_heads, n_kv_heads=n_kv_heads)
-        self.n_heads, self.n_kv_heads, self.rotary = n_heads, n_kv_heads, rotary
-        self.q_norm: Any = nn.Identity() if q_norm is None else q_norm
-        self.k_norm: Any = nn.Identity() if k_norm is None else k_norm
-        self.q_heads, self.k_heads = Wire("q_heads", Queries), Wire("k_heads", Keys)
-
-    def extra_repr(self) -> str:
-        return f"n_heads={self.n_heads}, n_kv_heads={self.n_kv_heads}"
-
-    def forward(
-        self, q: QueryRows, k: KeyRows, v: ValueRows, positions: Tensor | None = None
-    ) -> tuple[Queries, Keys, Values]:
-        if positions is not None:
-            self.rotary.goes_on(positions)
-        query, key = place(positions, q.shape[-2], k.shape[-2], k)
-        q = self.q_heads(self.q_norm(F.split_heads(q, self.n_heads)))
-        k = self.k_heads(self.k_norm(F.split_heads(k, self.n_kv_heads)))
-        return (
-            self.rotary(q, query[..., None, :]),
-            self.rotary(k, key[..., None, :]),
-            F.split_heads(v, self.n_kv_heads),
-        )
-
-
-def reordered(heads: Tensor, old: Pairing, new: Pairing) -> Tensor:
-    """The columns of every head so that pairs of ``old`` become pairs of ``new``.
-
-    Applied to the rows of W_Q and W_K, seen as (head, d_head, d_model) and turned so that
-    d_head is last, it makes weights for one pairing out of weights for the other.
-
-    >>> reordered(torch.tensor([0, 1, 2, 3]), INTERLEAVED, HALVES).tolist()
-    [0, 2, 1, 3]
-    """
-    return new.together(old.apart(heads))

@@ -14,15 +14,15 @@ from torch import Tensor, nn
 
 from mhsa_lib import checks, shapes
 from mhsa_lib.stages import Stage, Wire, stages_of
+from mhsa_lib.trace.find import the_attention
 from mhsa_lib.trace.hooks import Hooks
-from mhsa_lib.trace.wires import the_attention
 
 TINY = 1e-3
 """How far inputs are moved while looking for parents, so that none is zero by chance."""
 
 
 @dataclass
-class Recording:
+class Provenance:
     """``inputs`` and ``wires`` by name, ``axes`` of both; ``parents`` of every number.
 
     A matrix of an ``nn.Linear`` stands as in the formula, (in, out). ``parents[wire]`` lists
@@ -37,50 +37,50 @@ class Recording:
     steps: list[tuple[str, tuple[str, ...], str]] = field(default_factory=list)
 
 
-def record(attention: Any, x: Tensor, mask: Any = None) -> Recording:
+def provenance_of(attention: Any, x: Tensor, mask: Any = None) -> Provenance:
     """Everything one pass over ``x`` (seq, d_model) computes, in float64.
 
     Raises what ``trace`` raises, and ``ValueError`` for an x with leading axes.
 
     >>> from mhsa_lib import MultiHeadAttention
-    >>> recording = record(MultiHeadAttention(4, 2), torch.randn(2, 4))
-    >>> list(recording.inputs), list(recording.wires)[:3]
+    >>> provenance = provenance_of(MultiHeadAttention(4, 2), torch.randn(2, 4))
+    >>> list(provenance.inputs), list(provenance.wires)[:3]
     (['x', 'W_Q', 'W_K', 'W_V', 'W_O'], ['q', 'k', 'v'])
-    >>> recording.parents["q_heads"][0]
+    >>> provenance.parents["q_heads"][0]
     [('q', 0, 0)]
     """
     attention = the_attention(attention)
     checks.tokens("x", x, attention.d_model)
     if x.ndim != 2:
         raise ValueError(f"x has shape {tuple(x.shape)}; record one sequence, (seq, d_model).")
-    recording = Recording()
+    provenance = Provenance()
     with torch.inference_mode(False), torch.enable_grad():  # parents are found by gradients
         exact, x = deepcopy(attention).double().eval(), x.detach().clone().double()
         with torch.no_grad():
-            _run(exact, x, mask, recording)
+            _run(exact, x, mask, provenance)
             _nudge(exact)
-        recording.parents = _parents(exact, x + TINY * _noise(x), mask, recording)
-    return recording
+        provenance.parents = _parents(exact, x + TINY * _noise(x), mask, provenance)
+    return provenance
 
 
-def _run(attention: Any, x: Tensor, mask: Any, recording: Recording) -> None:
+def _run(attention: Any, x: Tensor, mask: Any, provenance: Provenance) -> None:
     """The numbers: inputs, wires, axes and steps."""
-    recording.inputs["x"] = x
-    recording.axes["x"] = ("query", "d_model")
+    provenance.inputs["x"] = x
+    provenance.axes["x"] = ("query", "d_model")
     for name, owner, parameter in _parameters(attention):
         value = (
             parameter.T if isinstance(owner, nn.Linear) and parameter.ndim == 2 else parameter
         )
-        recording.inputs[name] = value.detach().clone()
-        recording.axes[name] = tuple("" for _ in value.shape)
+        provenance.inputs[name] = value.detach().clone()
+        provenance.axes[name] = tuple("" for _ in value.shape)
 
     def keep(stage: Stage, args: Any, output: Any) -> None:
         values = output if isinstance(output, tuple) else (output,)
         for (wire, alias), value in zip(stage.shapes().items(), values, strict=True):
-            recording.wires[wire] = value.detach().clone()
-            recording.axes[wire] = shapes.axes(alias)[1:]
+            provenance.wires[wire] = value.detach().clone()
+            provenance.axes[wire] = shapes.axes(alias)[1:]
         title, says = about[stage]
-        recording.steps.append((title, stage.wires, says))
+        provenance.steps.append((title, stage.wires, says))
 
     about = {
         stage: (_title(stage, path), _says(attention, path, stage))
@@ -100,7 +100,7 @@ def _with_hooks(attention: Any, act: Any, x: Tensor, mask: Any) -> None:
 
 
 def _parents(
-    attention: Any, x: Tensor, mask: Any, recording: Recording
+    attention: Any, x: Tensor, mask: Any, provenance: Provenance
 ) -> dict[str, list[list[tuple[Any, ...]]]]:
     """Run once more with every wire cut from its past, and ask each number for its gradient."""
     leaves = {"x": x.clone().requires_grad_()}

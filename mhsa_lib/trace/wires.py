@@ -1,12 +1,12 @@
-"""Watch and change a forward pass from outside: the mathematics does not know.
+"""Watch a forward pass from outside: the mathematics does not know.
 
-``trace`` and ``edit`` are context managers made of forward hooks on the stages (``hooks``).
-They are gone on exit, results are bit for bit those without the compiler, and nothing is paid
-when they are unused. (Under ``torch.inference_mode`` PyTorch may add in another order while it
-is watched: the last digit can differ.)
+``trace`` is a context manager made of forward hooks on the stages (``hooks``). They are gone
+on exit, results are bit for bit those without the compiler, and nothing is paid when it is
+unused. (Under ``torch.inference_mode`` PyTorch may add in another order while it is watched:
+the last digit can differ.)
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from inspect import signature
@@ -17,10 +17,10 @@ from torch import Tensor, nn
 from mhsa_lib import shapes
 from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.trace import ledger
+from mhsa_lib.trace.find import the_attention
 from mhsa_lib.trace.hooks import Hooks, watching
 from mhsa_lib.trace.ledger import Step
-from mhsa_lib.trace.ops import Listener, Ops, align, storage
-from mhsa_lib.trace.ops import trace_ops as trace_ops
+from mhsa_lib.trace.op_recorder import OpRecorder, Ops, align, storage
 
 
 class Wires(dict[str, Tensor]):
@@ -123,7 +123,7 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     (torch.Size([2, 3, 6, 6]), 'view', 'copy')
     """
     attention = the_attention(model)
-    wires, listener = Wires(type(attention).__name__), _Listener()
+    wires, recorder = Wires(type(attention).__name__), _WireRecorder()
     stages = [stage for stage in stages_of(attention).values() if stage.wires]
     labels = {stage: stage.shapes() for stage in stages}
 
@@ -131,30 +131,30 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     def begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         given = signature(module.forward).bind(*args, **kwargs).arguments
         wires._begin({name: t for name, t in given.items() if isinstance(t, Tensor)})
-        listener.start()
+        recorder.start()
 
     @watching
     def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
         values = output if isinstance(output, tuple) else (output,)
-        groups = _by_output(listener, values)
+        groups = _by_output(recorder, values)
         for (wire, alias), value, ops in zip(
             labels[stage].items(), values, groups, strict=True
         ):
             wires._record(wire, alias, value, ops)
-        listener.forget()
+        recorder.forget()
 
     with Hooks(model) as hooks:
         hooks.before(attention, begin)
         for stage in stages:
             hooks.after(stage, record)
-        hooks.after(attention, watching(lambda *_: listener.stop()), always=True)
+        hooks.after(attention, watching(lambda *_: recorder.stop()), always=True)
         try:
             yield wires
         finally:
-            listener.stop()
+            recorder.stop()
 
 
-class _Listener(Listener):
+class _WireRecorder(OpRecorder):
     """Hears one pass, from ``start`` to ``stop``, and keeps none of its tensors after it."""
 
     listening = False
@@ -171,113 +171,14 @@ class _Listener(Listener):
             self.__exit__(None, None, None)
 
 
-@contextmanager
-def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Iterator[None]:
-    """Replace the value of one wire by ``change(value)`` while the block runs.
-
-    Ablate a head, patch a value, cut a wire. A ``trace`` around or inside the block sees the
-    edited value; of two edits of one wire the inner one acts first. Passes of this thread are
-    changed, compiled modules run uncompiled (``hooks.Hooks``). Raises ``KeyError`` for an
-    unknown wire and ``ValueError`` if the change does not keep shape and dtype.
-
-    >>> from mhsa_lib import MultiHeadAttention
-    >>> import torch
-    >>> mha = MultiHeadAttention(12, 3)
-    >>> with edit(mha, "z", torch.zeros_like):
-    ...     y = mha(torch.randn(6, 12))
-    >>> y.abs().max().item()
-    0.0
-    """
-    attention = the_attention(model)
-    stages = stages_of(attention).values()
-    places = [(s, s.wires.index(wire)) for s in stages if wire in s.wires]
-    if len(places) != 1:
-        have = sorted(name for stage in stages for name in stage.wires)
-        raise KeyError(f"no single wire {wire!r} in {type(attention).__name__}; it has {have}")
-    (stage, position), *_ = places
-
-    def replace(stage: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
-        if not isinstance(output, tuple):
-            return _changed(wire, output, change)
-        edited = _changed(wire, output[position], change)
-        return (*output[:position], edited, *output[position + 1 :])
-
-    with Hooks(model) as hooks:
-        hooks.after(stage, replace, first=True)
-        yield
-
-
-def _changed(wire: str, value: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
-    new = change(value)
-    if not isinstance(new, Tensor):
-        raise TypeError(
-            f"the change of wire {wire!r} returned {type(new).__name__}, not a tensor."
-        )
-    if new.shape != value.shape or new.dtype != value.dtype:
-        raise ValueError(
-            f"the change of wire {wire!r} returned {tuple(new.shape)} {new.dtype}; "
-            f"it must keep {tuple(value.shape)} {value.dtype}."
-        )
-    return new
-
-
-def the_attention(model: nn.Module) -> Stage:
-    """The only attention of ours in a model; ``ValueError`` if it has none, or several.
-
-    >>> from mhsa_lib import MultiHeadAttention
-    >>> mha = MultiHeadAttention(12, 3)
-    >>> the_attention(nn.Sequential(nn.LayerNorm(12), mha)) is mha
-    True
-    """
-    paths = stages_of(model)
-    outermost = {
-        path: stage
-        for path, stage in paths.items()
-        if not any(path != other and _inside(path, other) for other in paths)
-    }
-    if not outermost:
-        repair = "trace_ops(model, x) shows what any module does, "
-        repair += "mhsa_lib.convert turns known ones into stages"
-        if hasattr(model, "to_attention"):
-            repair = "model.to_attention() gives it in five stages"
-        raise ValueError(f"{type(model).__name__} holds no stages of mhsa_lib; {repair}.")
-    if len(outermost) > 1:
-        first = _spelled(model, next(iter(outermost)))
-        raise ValueError(
-            f"{type(model).__name__} holds {len(outermost)} attentions; choose one of "
-            f"{', '.join(outermost)}, for example trace({first})."
-        )
-    return next(iter(outermost.values()))
-
-
-def _spelled(model: nn.Module, path: str) -> str:
-    """A part of the model as one writes it in Python, ``model.layers[0].attention``."""
-    text, part = "model", model
-    for name in path.split("."):
-        if isinstance(part, nn.ModuleDict):
-            text += f"[{name!r}]"
-        elif isinstance(part, nn.ModuleList | nn.Sequential) and name.isdigit():
-            text += f"[{name}]"
-        elif name.isidentifier():
-            text += f".{name}"
-        else:
-            return f"model.get_submodule({path!r})"
-        part = part.get_submodule(name)
-    return text
-
-
-def _inside(path: str, other: str) -> bool:
-    return other == "" or path.startswith(other + ".")
-
-
-def _by_output(listener: Listener, values: tuple[Tensor, ...]) -> list[Ops]:
+def _by_output(recorder: OpRecorder, values: tuple[Tensor, ...]) -> list[Ops]:
     """Cut the operations since the last wire where each output first appears."""
-    made = [storage(tensor) for tensor in listener.outputs]
+    made = [storage(tensor) for tensor in recorder.outputs]
     groups, start = [], 0
     for value in values:
         last = [i for i, memory in enumerate(made) if memory == storage(value)]
         end = max(last[-1] + 1, start) if last else start
-        groups.append(Ops(listener.ops[start:end]))
+        groups.append(Ops(recorder.ops[start:end]))
         start = end
-    groups[-1].extend(listener.ops[start:])
+    groups[-1].extend(recorder.ops[start:])
     return groups

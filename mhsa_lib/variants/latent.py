@@ -22,7 +22,8 @@ from torch import Tensor, nn
 from mhsa_lib import checks
 from mhsa_lib import functional as F
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.rope.rotary import Rotary, place
+from mhsa_lib.rope.rotary import Rotary
+from mhsa_lib.rope.rotary_split import token_positions
 from mhsa_lib.shapes import (
     HeadOutputs,
     LatentKeys,
@@ -98,7 +99,7 @@ class LatentProject(Stage):
         checks.same_batch(x, context)
         if positions is not None:
             self.rotary.goes_on(positions)
-        _, key = place(positions, x.shape[-2], context.shape[-2], context)
+        _, key = token_positions(positions, x.shape[-2], context.shape[-2], context)
         q = self.W_Q(x)
         latent, k_rope = self.W_DKV(context).split(self.widths, dim=-1)
         return q, self.norm(latent), self.rotary(k_rope, key)
@@ -135,7 +136,7 @@ class LatentSplit(Stage):
         self, q: Tensor, latent: Tensor, positions: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """The heads of q, without position (d_nope) and turned by it (d_rope)."""
-        query, _ = place(positions, q.shape[-2], latent.shape[-2], latent)
+        query, _ = token_positions(positions, q.shape[-2], latent.shape[-2], latent)
         nope, rope = F.split_heads(q, self.n_heads).split(self.widths, dim=-1)
         return nope, self.rotary(rope, query[..., None, :])
 

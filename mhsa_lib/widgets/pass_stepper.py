@@ -8,7 +8,7 @@ from traitlets import Dict, Int, List
 
 from mhsa_lib import checks, plots
 from mhsa_lib.shapes import AXIS_COLOURS
-from mhsa_lib.trace.provenance import Recording, record
+from mhsa_lib.trace.provenance import Provenance, provenance_of
 from mhsa_lib.widgets.figure import Figure
 
 TOKENS, NUMBERS = 6, 2500
@@ -56,12 +56,12 @@ class PassStepper(Figure):
                 f"x is {tuple(x.shape)}; the stepper writes out every number, of one sequence "
                 f"(seq, {attention.d_model}) of 1 to {TOKENS} tokens."
             )
-        self._recording = record(attention, x.detach(), mask)
-        super().__init__(recorded=_packed(self._recording), **traits)
+        self._provenance = provenance_of(attention, x.detach(), mask)
+        super().__init__(recorded=_packed(self._provenance), **traits)
 
     @property
     def alt(self) -> str:
-        weights = self._recording.wires["weights"]
+        weights = self._provenance.wires["weights"]
         n_heads, n_query, n_key = weights.shape
         return (
             f"Heat maps of the attention weights of {n_heads} heads, {n_query} queries and "
@@ -69,13 +69,13 @@ class PassStepper(Figure):
         )
 
     def still(self) -> None:
-        weights = self._recording.wires["weights"]
+        weights = self._provenance.wires["weights"]
         plots.heads(weights, [f"token {i}" for i in range(weights.shape[-1])])
 
 
-def _packed(recording: Recording) -> dict[str, Any]:
-    """A recording as JSON: places are numbers, counted through all wires in order."""
-    numbers = recording.inputs | recording.wires
+def _packed(provenance: Provenance) -> dict[str, Any]:
+    """A provenance as JSON: places are numbers, counted through all wires in order."""
+    numbers = provenance.inputs | provenance.wires
     tables = {name: value.reshape(_two_axes(value)) for name, value in numbers.items()}
     total = sum(table.numel() for table in tables.values())
     if total > NUMBERS:
@@ -88,16 +88,16 @@ def _packed(recording: Recording) -> dict[str, Any]:
         first[name], start = start, start + table.numel()
     parents = {
         wire: [[_index(place, numbers, first) for place in places] for places in every]
-        for wire, every in recording.parents.items()
+        for wire, every in provenance.parents.items()
     }
     return {
-        "inputs": list(recording.inputs),
-        "axes": {name: _axes(recording.axes[name], tables[name]) for name in tables},
+        "inputs": list(provenance.inputs),
+        "axes": {name: _axes(provenance.axes[name], tables[name]) for name in tables},
         "numbers": {name: _finite(table.tolist()) for name, table in tables.items()},
         "parents": parents,
         "steps": [
             {"step": title, "makes": list(wires), "says": says}
-            for title, wires, says in recording.steps
+            for title, wires, says in provenance.steps
         ],
     }
 

@@ -12,10 +12,10 @@ from transformers.models.canine.modeling_canine import CanineAttention
 from transformers.models.imagegpt.modeling_imagegpt import ImageGPTAttention
 
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, convert, edit, remember, trace
-from mhsa_lib.convert.symmetries import aligned
+from mhsa_lib.convert.align import aligned
 from mhsa_lib.convert.to_grouped import pooled
 from mhsa_lib.convert.to_plain import unshared
-from mhsa_lib.parallel import shard as shares
+from mhsa_lib.parallel.shard import shard_of, whole
 from mhsa_lib.stages import Project, Split
 from mhsa_lib.variants import MixtureOfHeadAttention, OverlappedAttention
 from tests.convert.foreign import random
@@ -128,7 +128,7 @@ def test_what_only_watches_is_no_reason_to_refuse_and_is_not_copied():
     with trace(attention) as wires:
         for ours in (fuse(attention), pooled(attention, 4), aligned(attention, 2)):
             torch.testing.assert_close(ours(x), attention(x))
-        part = shares.share(attention, 0, 1)
+        part = shard_of(attention, 0, 1)
         attention(x)
         before = wires["y"]
         for ours in (part, aligned(attention, 2)):
@@ -279,7 +279,7 @@ def test_a_fused_attention_with_a_hook_has_no_five_stages():
     refuses(fused.to_attention, "W_O has a hook, ")
 
 
-def test_a_share_is_not_shared_again():
-    part = shares.share(FusedMultiHeadAttention(12, 4), 0, 2)
+def test_a_shard_is_not_shared_again():
+    part = shard_of(FusedMultiHeadAttention(12, 4), 0, 2)
     part.of_ranks = 2
-    refuses(lambda: shares.whole(part), "FusedMultiHeadAttention is a share, one of 2; pass an")
+    refuses(lambda: whole(part), "FusedMultiHeadAttention is a shard, one of 2; pass an")

@@ -158,7 +158,7 @@ def _watched(draw: Draw, module: Any, cache: Any, x: Tensor, mask: Any) -> Tenso
             if draw.chance(0.15):
                 stack.enter_context(edit(module, draw.one(("scores", "weights")), lambda t: t))
             return module(x, mask=mask)
-    if mask is cache.slots.rule and draw.chance(0.5):
+    if mask is cache.ring.rule and draw.chance(0.5):
         return module.step(x, cache) if x.shape[1] == 1 else module(x, mask=mask, cache=cache)
     return module(x, mask=mask, cache=cache)
 

@@ -5,13 +5,13 @@ from typing import Any
 from torch import Tensor
 
 from mhsa_lib import FusedMultiHeadAttention, convert
-from mhsa_lib.convert.symmetries import aligned, key_heads
+from mhsa_lib.convert.align import aligned, key_heads
 from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
 from mhsa_lib.convert.to_collaborative import to_collaborative
 from mhsa_lib.convert.to_grouped import pooled
 from mhsa_lib.convert.to_plain import unshared
 from mhsa_lib.fused.latent import FusedLatentAttention
-from mhsa_lib.parallel.shard import share
+from mhsa_lib.parallel.shard import shard_of
 from tests.attack import attentions
 from tests.attack.draw import Draw
 from tests.attack.sources import Source
@@ -37,7 +37,7 @@ def to_five_stages(module: Any) -> Any:
 def shares(module: Any) -> Any:
     n = module.n_heads
     ranks = next((r for r in (2, 3) if n % r == 0), 1)
-    return Sum([share(module, rank, ranks) for rank in range(ranks)])
+    return Sum([shard_of(module, rank, ranks) for rank in range(ranks)])
 
 
 SHARED = ("plain", "grouped", "rotary", *attentions.STAGED)

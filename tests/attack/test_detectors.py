@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 
 from mhsa_lib import masks
-from mhsa_lib.cache.ring import Slots
+from mhsa_lib.cache.ring import RingIndex
 from mhsa_lib.fused import dispatch, linear
-from mhsa_lib.masks.structure import Band, Reach
+from mhsa_lib.masks.structure import Band, Structure
 from mhsa_lib.stages import Attend
 from tests.attack import oracle, trace_cases
 from tests.attack.run import one
@@ -41,8 +41,8 @@ def other_scale():
 
 
 def causal_off_by_one():
-    reach = Reach(Band(ahead=1), exact=True)
-    late = masks.Predicate(lambda query, key: query + 1 >= key, "causal", reach)
+    structure = Structure(Band(ahead=1), exact=True)
+    late = masks.Predicate(lambda query, key: query + 1 >= key, "causal", structure)
     return patch.object(masks, "causal", late)
 
 
@@ -54,8 +54,8 @@ def no_bias():
 
 
 def positions_off_by_one():
-    real = Slots.positions_kept
-    return patch.object(Slots, "positions_kept", lambda *args: real(*args) + 1)
+    real = RingIndex.positions_kept
+    return patch.object(RingIndex, "positions_kept", lambda *args: real(*args) + 1)
 
 
 def an_edit_without_effect():

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import edit, remember, trace, trace_ops
-from mhsa_lib.rope.rotary import RotarySplit
+from mhsa_lib.rope.rotary_split import RotarySplit
 from mhsa_lib.stages import stages_of
 from mhsa_lib.trace.hooks import changes_nothing
 from tests.attack import attentions, oracle, rules

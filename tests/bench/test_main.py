@@ -19,9 +19,9 @@ from mhsa_lib.bench import __main__ as command
 from mhsa_lib.bench import machine, memory, suites
 from mhsa_lib.bench.judge import Effort
 from mhsa_lib.bench.registry import PASSES
+from mhsa_lib.results.benchmarks import load, save
 from mhsa_lib.results.cells import Cell
 from mhsa_lib.results.records import OURS, UNIT, Entry, Race, Report
-from mhsa_lib.results.runs import load, save
 
 RATES = {
     "gemm_float32": 300.0, "gemm_bfloat16": 900.0, "exp": 4.0,

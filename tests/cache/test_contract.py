@@ -7,10 +7,11 @@ import torch
 from torch import nn, testing
 
 from mhsa_lib import FusedMultiHeadAttention, masks, trace_ops
-from mhsa_lib.cache.growing import remember
 from mhsa_lib.cache.positions import left_padded, right_padded
+from mhsa_lib.cache.remembering import remember
 from mhsa_lib.fused.latent import FusedLatentAttention
-from mhsa_lib.rope.rotary import Rotary, RotarySplit
+from mhsa_lib.rope.rotary import Rotary
+from mhsa_lib.rope.rotary_split import RotarySplit
 from mhsa_lib.variants import GroupedQueryAttention, LatentAttention
 from tests.helpers.drawn import filled, rand
 
@@ -59,7 +60,7 @@ class Taken(Growing):
         self.attention = self.make()
         length = None if window else length
         self.cache = self.attention.cache(batch, length, window=window)
-        self.rule = self.cache.slots.rule
+        self.rule = self.cache.ring.rule
         return self
 
     def close(self):
@@ -119,10 +120,10 @@ def kind(request):
 def kept(cache):
     """What a cache knows and holds of the tokens so far, to compare before and after."""
     if isinstance(cache, dict):
-        places = cache.places
-        tables = places.table.tolist(), places.lengths.tolist(), places.uniform
+        table = cache.positions
+        tables = table.table.tolist(), table.lengths.tolist(), table.uniform
         return *tables, {name: wire.tolist() for name, wire in cache.items()}
-    n = min(cache.n_tokens, cache.slots.n_slots)
+    n = min(cache.n_tokens, cache.ring.n_slots)
     return cache.lengths, {name: t[:, :, :n].tolist() for name, t in cache.memory.items()}
 
 
@@ -241,8 +242,7 @@ FAILING = {
     "no room": (
         lambda k: k.call(rand(2, 10, 12)),
         ValueError,
-        "12 (slots, 3 are taken and 10 tokens|tokens of a sequence, 3 have come and 10 more) "
-        "come; give it a length of 13 or more",
+        "12 tokens of a sequence, 3 have come and 10 more come; give it a length of 13 or more",
     ),
     "a context": (
         lambda k: k.call(rand(2, 1, 12), context=rand(2, 4, 12)),

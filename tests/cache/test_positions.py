@@ -6,16 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mhsa_lib import masks
-from mhsa_lib.cache.positions import Places, left_padded, right_padded
+from mhsa_lib.cache.position_table import PositionTable
+from mhsa_lib.cache.positions import left_padded, right_padded
 
 CPU = torch.device("cpu")
 
 
-def call(places, n_tokens, positions=None, batch=(2,)):
+def call(table, n_tokens, positions=None, batch=(2,)):
     if positions is not None:
-        places.announce(positions)
-    found = places.next(batch, n_tokens, CPU)
-    places.take()
+        table.announce(positions)
+    found = table.next(batch, n_tokens, CPU)
+    table.take()
     return found.tolist()
 
 
@@ -31,77 +32,77 @@ def rows(mask):
 
 
 def test_without_an_announcement_every_sequence_goes_on():
-    places = Places()
-    assert call(places, 2) == [[0, 1], [0, 1]]
-    assert call(places, 1) == [[2], [2]]
-    assert (places.n_slots, places.uniform) == (3, True)
+    table = PositionTable()
+    assert call(table, 2) == [[0, 1], [0, 1]]
+    assert call(table, 1) == [[2], [2]]
+    assert (table.n_slots, table.uniform) == (3, True)
 
 
 def test_after_padding_every_sequence_goes_on_from_its_own_end():
-    places = Places()
-    call(places, 3, [[0, 1, 2], [-1, -1, 0]])
-    assert call(places, 2) == [[3, 4], [1, 2]]
-    assert places.table.tolist() == [[0, 1, 2, 3, 4], [-1, -1, 0, 1, 2]]
-    assert places.lengths.tolist() == [5, 3]
-    assert not places.uniform
+    table = PositionTable()
+    call(table, 3, [[0, 1, 2], [-1, -1, 0]])
+    assert call(table, 2) == [[3, 4], [1, 2]]
+    assert table.table.tolist() == [[0, 1, 2, 3, 4], [-1, -1, 0, 1, 2]]
+    assert table.lengths.tolist() == [5, 3]
+    assert not table.uniform
 
 
 def test_a_sequence_of_padding_alone_starts_later():
-    places = Places()
-    call(places, 2, [[0, 1], [-1, -1]])
-    assert call(places, 1) == [[2], [0]]
+    table = PositionTable()
+    call(table, 2, [[0, 1], [-1, -1]])
+    assert call(table, 1) == [[2], [0]]
 
 
 def test_a_call_that_was_begun_and_not_taken_did_not_happen():
-    places = Places()
-    call(places, 2)
-    places.next((2,), 5, CPU)
-    assert call(places, 1) == [[2], [2]]
+    table = PositionTable()
+    call(table, 2)
+    table.next((2,), 5, CPU)
+    assert call(table, 1) == [[2], [2]]
 
 
 def test_without_a_batch_axis_there_is_one_sequence():
-    places = Places()
-    assert call(places, 2, batch=()) == [0, 1]
-    assert call(places, 2, [2, 3], batch=()) == [2, 3]
-    assert places.lengths.tolist() == 4
+    table = PositionTable()
+    assert call(table, 2, batch=()) == [0, 1]
+    assert call(table, 2, [2, 3], batch=()) == [2, 3]
+    assert table.lengths.tolist() == 4
 
 
 def test_forgetting_starts_again_with_any_batch():
-    places = Places(length=3)
-    call(places, 3, [[0, 1, 2], [0, -1, -1]])
-    places.forget()
-    assert places.uniform
-    assert call(places, 2, batch=(5,)) == [[0, 1]] * 5
+    table = PositionTable(length=3)
+    call(table, 3, [[0, 1, 2], [0, -1, -1]])
+    table.forget()
+    assert table.uniform
+    assert call(table, 2, batch=(5,)) == [[0, 1]] * 5
 
 
 def test_forgetting_also_drops_an_announcement():
-    places = Places()
-    places.announce([[0, -1], [0, 1]])
-    places.forget()
-    assert call(places, 2) == [[0, 1], [0, 1]]
+    table = PositionTable()
+    table.announce([[0, -1], [0, 1]])
+    table.forget()
+    assert call(table, 2) == [[0, 1], [0, 1]]
 
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=2, max_size=2), min_size=1, max_size=4))
 def test_positions_of_every_sequence_are_counted_without_a_gap(steps):
     """Every call brings each of two sequences some tokens, padded on either side."""
-    places = Places()
+    table = PositionTable()
     for i, lengths in enumerate(steps):
         padded = (left_padded if i % 2 else right_padded)(lengths, 3)
-        start = places.lengths.expand(2)[:, None]
-        call(places, 3, torch.where(padded >= 0, padded + start, -1))
-    for row, length in zip(places.table.tolist(), places.lengths.tolist(), strict=True):
+        start = table.lengths.expand(2)[:, None]
+        call(table, 3, torch.where(padded >= 0, padded + start, -1))
+    for row, length in zip(table.table.tolist(), table.lengths.tolist(), strict=True):
         assert [position for position in row if position >= 0] == list(range(length))
-    assert places.lengths.tolist() == [sum(each) for each in zip(*steps, strict=True)]
+    assert table.lengths.tolist() == [sum(each) for each in zip(*steps, strict=True)]
 
 
 # --- masks -----------------------------------------------------------------------------------
 
 
 def ragged():
-    places = Places()
-    call(places, 3, [[0, 1, 2], [-1, 0, 1]])
-    places.next((2,), 1, CPU)
-    return places
+    table = PositionTable()
+    call(table, 3, [[0, 1, 2], [-1, 0, 1]])
+    table.next((2,), 1, CPU)
+    return table
 
 
 def test_a_predicate_is_asked_about_positions_and_padding_is_not_seen():
@@ -112,10 +113,10 @@ def test_a_predicate_is_asked_about_positions_and_padding_is_not_seen():
 
 
 def test_padding_looks_at_nothing():
-    places = Places()
-    places.announce(left_padded([3, 2]))
-    places.next((2,), 3, CPU)
-    assert rows(places.may_look(masks.causal, 1)) == [
+    table = PositionTable()
+    table.announce(left_padded([3, 2]))
+    table.next((2,), 3, CPU)
+    assert rows(table.may_look(masks.causal, 1)) == [
         ["■··", "■■·", "■■■"],
         ["···", "·■·", "·■■"],
     ]
@@ -131,11 +132,11 @@ def test_no_mask_still_leaves_padding_out():
 
 
 def test_while_slots_are_positions_the_mask_stays_as_it_was_given():
-    places = Places()
-    call(places, 3)
-    places.next((2,), 1, CPU)
+    table = PositionTable()
+    call(table, 3)
+    table.next((2,), 1, CPU)
     for mask in (None, masks.causal, torch.ones(1, 4).bool()):
-        assert places.may_look(mask, 3) is mask
+        assert table.may_look(mask, 3) is mask
 
 
 def test_a_mask_that_does_not_fit_is_refused():
@@ -149,20 +150,20 @@ def test_a_mask_that_does_not_fit_is_refused():
 
 
 def test_a_window_keeps_what_the_next_token_reaches_in_any_sequence():
-    places = Places()
-    call(places, 4, [[0, 1, 2, 3], [0, -1, -1, -1]])
-    assert places.window(3).tolist() == [0, 2, 3]  # positions 2 and 3, and 0 of the other
-    assert places.window(1).tolist() == []
-    places.keep(places.window(3))
-    assert places.table.tolist() == [[0, 2, 3], [0, -1, -1]]
-    assert call(places, 1) == [[4], [1]]
+    table = PositionTable()
+    call(table, 4, [[0, 1, 2, 3], [0, -1, -1, -1]])
+    assert table.window(3).tolist() == [0, 2, 3]  # positions 2 and 3, and 0 of the other
+    assert table.window(1).tolist() == []
+    table.keep(table.window(3))
+    assert table.table.tolist() == [[0, 2, 3], [0, -1, -1]]
+    assert call(table, 1) == [[4], [1]]
 
 
 def test_keeping_all_changes_nothing():
-    places = Places()
-    call(places, 3)
-    places.keep(places.window(9))
-    assert (places.n_slots, places.uniform) == (3, True)
+    table = PositionTable()
+    call(table, 3)
+    table.keep(table.window(9))
+    assert (table.n_slots, table.uniform) == (3, True)
 
 
 # --- lengths to positions --------------------------------------------------------------------

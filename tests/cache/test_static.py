@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from torch import testing
 
 from mhsa_lib import FusedMultiHeadAttention, masks, trace_ops
-from mhsa_lib.cache.growing import remember
 from mhsa_lib.cache.positions import left_padded, right_padded
-from mhsa_lib.costs import variants as variant_costs
+from mhsa_lib.cache.remembering import remember
+from mhsa_lib.costs import variant_costs
 from tests.helpers.drawn import filled, rand
 
 assert_close = partial(testing.assert_close, rtol=0, atol=1e-10)

@@ -12,9 +12,9 @@ from transformers.models.deepseek_v2 import modeling_deepseek_v2 as v2
 from transformers.models.deepseek_v3 import modeling_deepseek_v3 as v3
 
 from mhsa_lib import MultiHeadAttention, convert, masks, trace
-from mhsa_lib.cache.growing import remember
+from mhsa_lib.cache.remembering import remember
 from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
-from mhsa_lib.rope.rotary import HALVES, INTERLEAVED, reordered
+from mhsa_lib.rope.pairing import HALVES, INTERLEAVED, reordered
 from mhsa_lib.variants import GroupedQueryAttention, LatentAttention
 from tests.helpers.drawn import filled, mha, rand
 from tests.helpers.theirs import theirs

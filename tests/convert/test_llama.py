@@ -20,11 +20,12 @@ from transformers.models.cohere.modeling_cohere import CohereAttention
 from transformers.models.llama.modeling_llama import LlamaAttention
 
 from mhsa_lib import FusedMultiHeadAttention, convert, masks, trace
-from mhsa_lib.cache.growing import remember
+from mhsa_lib.cache.remembering import remember
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
-from mhsa_lib.convert.symmetries import with_pairing
-from mhsa_lib.costs import variants as variant_costs
-from mhsa_lib.rope.rotary import INTERLEAVED, PartialRotary, Rotary
+from mhsa_lib.convert.pairing import with_pairing
+from mhsa_lib.costs import variant_costs
+from mhsa_lib.rope.pairing import INTERLEAVED
+from mhsa_lib.rope.rotary import PartialRotary, Rotary
 from mhsa_lib.trace import hooks
 from mhsa_lib.variants.grouped import GroupedSplit
 from tests.convert.test_pytorch_bert_gpt2 import close, randomized

@@ -12,14 +12,17 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, Stage, convert
-from mhsa_lib.convert import symmetries as turns
+from mhsa_lib.convert.align import aligned, key_heads
+from mhsa_lib.convert.pairing import with_pairing
 from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
 from mhsa_lib.convert.to_collaborative import to_collaborative
 from mhsa_lib.convert.to_grouped import pooled
 from mhsa_lib.convert.to_plain import unshared
 from mhsa_lib.fused.latent import FusedLatentAttention
-from mhsa_lib.parallel import shard as shares
-from mhsa_lib.rope.rotary import HALVES, INTERLEAVED, Rotary, RotarySplit
+from mhsa_lib.parallel.shard import shard_of
+from mhsa_lib.rope.pairing import HALVES, INTERLEAVED
+from mhsa_lib.rope.rotary import Rotary
+from mhsa_lib.rope.rotary_split import RotarySplit
 from mhsa_lib.stages import stages_of
 from mhsa_lib.variants import GroupedQueryAttention, LatentAttention, OverlappedAttention
 from tests.convert import foreign, mutilated
@@ -34,11 +37,11 @@ def in_latents(attention: Any) -> nn.Module:
 
 
 def in_groups(attention: Any) -> nn.Module:
-    return pooled(attention, turns.key_heads(attention))
+    return pooled(attention, key_heads(attention))
 
 
 def turned(attention: Any) -> nn.Module:
-    return turns.aligned(attention, turns.key_heads(attention))
+    return aligned(attention, key_heads(attention))
 
 
 class Parts(nn.Module):
@@ -47,7 +50,7 @@ class Parts(nn.Module):
     def __init__(self, attention: Any) -> None:
         super().__init__()
         n = 2 if getattr(attention, "n_heads", 1) % 2 == 0 else 1
-        self.parts = nn.ModuleList(shares.share(attention, rank, n) for rank in range(n))
+        self.parts = nn.ModuleList(shard_of(attention, rank, n) for rank in range(n))
 
     def forward(self, x: Tensor, *context: Tensor) -> Tensor:
         return sum(part(x, *context) for part in self.parts)
@@ -61,8 +64,8 @@ CONVERSIONS: dict[str, Callable[[Any], nn.Module]] = {
     "latent": in_latents,
     "pooled": in_groups,
     "aligned": turned,
-    "halves": lambda attention: turns.with_pairing(attention, HALVES),
-    "neighbours": lambda attention: turns.with_pairing(attention, INTERLEAVED),
+    "halves": lambda attention: with_pairing(attention, HALVES),
+    "neighbours": lambda attention: with_pairing(attention, INTERLEAVED),
     "collaborative": to_collaborative,
     "unshared": unshared,
     "shares": Parts,

@@ -12,7 +12,7 @@ from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
 from transformers.models.imagegpt.modeling_imagegpt import ImageGPTAttention
 
 from mhsa_lib import FusedMultiHeadAttention, convert, costs, masks, trace, trace_ops
-from mhsa_lib.masks.predicates import to_torch
+from mhsa_lib.masks.polarity import to_torch
 from tests.helpers.drawn import filled, rand
 
 LIMIT = {torch.float32: 1e-5, torch.float64: 1e-10}

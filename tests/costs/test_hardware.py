@@ -7,7 +7,7 @@ from mhsa_lib import GroupedQueryAttention, trace_ops
 from mhsa_lib.costs import hardware, roofline
 from mhsa_lib.costs.configurations import ACCELERATORS
 from mhsa_lib.costs.roofline import Rates, ridge, seconds
-from mhsa_lib.profiling.time import one_core
+from mhsa_lib.profiling.timing import one_core
 
 FACTOR = 4
 """A stage takes at most so many times as long as the roofline allows, and never a quarter."""

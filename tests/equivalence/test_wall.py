@@ -134,9 +134,9 @@ def test_a_difference_beyond_the_tolerance_of_its_precision_fails():
 
 def test_the_additive_mask_of_a_case_is_its_boolean_mask():
     kinds = wall.mask_kinds(wall.SIZES[0])
-    x, context = wall._inputs(wall.SIZES[0], 0)
+    x, context = wall.draw_inputs(wall.SIZES[0], 0)
     case = wall.Case(
-        wall._attention(wall.SIZES[0], 0), x, context, kinds["causal & key padding"]
+        wall.draw_attention(wall.SIZES[0], 0), x, context, kinds["causal & key padding"]
     )
     assert torch.equal(masks.from_additive(case.additive), case.dense)
 

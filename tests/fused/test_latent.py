@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from torch import nn, testing
 
 from mhsa_lib import MultiHeadAttention, edit, masks, trace_ops
-from mhsa_lib.cache.growing import remember
 from mhsa_lib.cache.positions import left_padded
-from mhsa_lib.costs import variants as variant_costs
+from mhsa_lib.cache.remembering import remember
+from mhsa_lib.costs import variant_costs
 from mhsa_lib.fused.latent import FusedLatentAttention
 from mhsa_lib.variants import LatentAttention
 from mhsa_lib.variants.latent import LatentAttend

@@ -29,9 +29,11 @@ def by(kernel: Kernel, case: wall.Case) -> Tensor:
 
 
 def in_tiles(q, k, v, mask, scale):
-    if mask is not None and (not mask.reach.exact or mask.reach.key_lengths is not None):
+    if mask is not None and (
+        not mask.structure.exact or mask.structure.key_lengths is not None
+    ):
         raise NotApplicableError("bands only")
-    band = NO_LIMIT if mask is None else mask.reach.band
+    band = NO_LIMIT if mask is None else mask.structure.band
     return tiles.attend(q, k, v, scale, band, k.shape[-2] - q.shape[-2])
 
 

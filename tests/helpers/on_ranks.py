@@ -23,8 +23,8 @@ with install_import_hook("mhsa_lib", "beartype.beartype"):
         rope,
         trace,
     )
-    from mhsa_lib.parallel import report
-    from mhsa_lib.parallel.sharded import parallelize, together
+    from mhsa_lib.parallel import comparison
+    from mhsa_lib.parallel.sharded import parallelize, process_group
     from mhsa_lib.variants import GroupedQueryAttention, MultiQueryAttention
 
 from torch.distributed.device_mesh import init_device_mesh
@@ -62,9 +62,9 @@ def equal(mesh):
     """Outputs and gradients against one process, for every kind and dtype."""
     found = {}
     for kind in KINDS:
-        for dtype in report.TOLERANCE:
+        for dtype in comparison.TOLERANCE:
             whole, x = drawn(kind, dtype)
-            rank = report.compare(whole, parallelize(deepcopy(whole), mesh), x)
+            rank = comparison.compare(whole, parallelize(deepcopy(whole), mesh), x)
             found[f"{kind}, {dtype}"] = rank.differences
     return found
 
@@ -75,7 +75,7 @@ def left_out(mesh):
     for kind in ("mha", "fused"):
         for when in ("forward", "backward"):
             whole, x = drawn(kind)
-            rank = report.compare(whole, parallelize(deepcopy(whole), mesh), x, when)
+            rank = comparison.compare(whole, parallelize(deepcopy(whole), mesh), x, when)
             found[f"{kind}, {when}"] = [rank.differences, rank.differs]
     return found
 
@@ -90,14 +90,14 @@ def talk(mesh):
             "cross": [counted(kind, mesh, [x, context], forth) for forth in (True, False)],
         }
         with torch.no_grad():
-            heard = report.trace_ops(parallelize(drawn(kind)[0], mesh), x)
-        ours = report.collectives(heard)
+            heard = comparison.trace_ops(parallelize(drawn(kind)[0], mesh), x)
+        ours = comparison.collectives(heard)
         found[kind]["heard"] = [(op.name, op.shape, op.bytes) for op in ours]
     return found
 
 
 def counted(kind, mesh, inputs, only_forward):
-    """By our listener and, on rank 0, by torch's; it fails where a module is called twice."""
+    """By our recorder and, on rank 0, by torch's; it fails where a module is called twice."""
     divided = parallelize(drawn(kind)[0], mesh)
     inputs = [t.clone().requires_grad_() for t in inputs]
 
@@ -106,7 +106,7 @@ def counted(kind, mesh, inputs, only_forward):
         if not only_forward:
             y.sum().backward()
 
-    ours = len(report.collectives(report.trace_ops(run)))
+    ours = len(comparison.collectives(comparison.trace_ops(run)))
     # While torch counts, its hooks are on every module: then a fused one calls W_QKV twice.
     twice = kind == "rotary" or (kind.startswith("fused") and len(inputs) > 1)
     if twice or mesh.get_rank() > 0:
@@ -137,7 +137,7 @@ def calls(mesh):
             outs.append(attention(**given, mask=mask))
             outs[-1].square().sum().backward()
             grads.append(torch.cat([t.grad.flatten() for t in given.values()]))
-        found[kind] = [report.far(*outs), report.far(*grads)]
+        found[kind] = [comparison.far(*outs), comparison.far(*grads)]
     return found
 
 
@@ -157,7 +157,7 @@ def decoding(mesh):
                 with remember(divided) as cache:
                     steps = [divided(t, mask=masks.causal) for t in x.split(1, dim=1)]
                 heads = cache["v_heads"].shape[1]
-        found[kind] = [report.far(torch.cat(steps, dim=1), wanted), heads]
+        found[kind] = [comparison.far(torch.cat(steps, dim=1), wanted), heads]
     return found
 
 
@@ -176,7 +176,7 @@ def learning(mesh):
             attention(x).square().sum().backward()
             optimizer.step()
             outs.append(attention(x))
-        found[kind] = [report.far(*outs), divided.W_O.weight.requires_grad]
+        found[kind] = [comparison.far(*outs), divided.W_O.weight.requires_grad]
     return found
 
 
@@ -192,13 +192,13 @@ def shapes(mesh):
     return {
         "flops": [{name: step.flops for name, step in w.steps.items()} for w in (one, here)],
         "sizes": [one.sizes, here.sizes],
-        "y": report.far(here["y"], y),
-        "W_Q": report.far(together_again, whole.project.W_Q.weight),
+        "y": comparison.far(here["y"], y),
+        "W_Q": comparison.far(together_again, whole.project.W_Q.weight),
     }
 
 
 def refusals(mesh):
-    """What cannot be shared is refused, and left as it was."""
+    """What cannot be sharded is refused, and left as it was."""
     found = {}
     attentions = {
         "n_heads": MultiHeadAttention(12, 3),
@@ -209,7 +209,7 @@ def refusals(mesh):
     for name, attention in attentions.items():
         before, x = deepcopy(attention), torch.randn(6, 12)
         found[name] = refused(attention, mesh)
-        same = report.far(attention(x), before(x)) == 0
+        same = comparison.far(attention(x), before(x)) == 0
         found[name] += " kept" if same and str(attention) == str(before) else " CHANGED"
     found["mesh"] = refused(MultiHeadAttention(12, 4), init_device_mesh("cpu", (1, 2)))
     return found
@@ -248,7 +248,7 @@ EXPERIMENTS = equal, left_out, talk, calls, decoding, learning, shapes, refusals
 def main(folder: Path, *die: str) -> None:
     torch.set_num_threads(1)
     rank, found = os.environ["RANK"], {}
-    with together(timeout=600 if die else 60) as mesh:
+    with process_group(timeout=600 if die else 60) as mesh:
         if die:
             print("met\n", end="", flush=True)
             if alone(mesh)[0] == "NO ERROR":

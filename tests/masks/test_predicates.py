@@ -8,12 +8,12 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import masks
+from mhsa_lib.masks.drawing import picture
 from mhsa_lib.masks.predicates import (
     causal,
     custom,
     key_padding,
     padding,
-    picture,
     prefix,
     sliding_window,
 )

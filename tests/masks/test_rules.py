@@ -60,7 +60,7 @@ def test_a_mask_can_be_copied_and_pickled(name, again):
     found = pickle.loads(pickle.dumps(mask)) if again is None else again(mask)
     assert found == mask
     assert repr(found) == repr(mask)
-    assert found.reach == mask.reach
+    assert found.structure == mask.structure
     assert torch.equal(found.dense(4, 4), mask.dense(4, 4))
 
 

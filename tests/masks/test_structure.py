@@ -23,11 +23,11 @@ def predicate(part):
 
 
 def stated(predicate, n_query, n_key):
-    """The boolean tensor that the reach alone describes."""
-    reach = predicate.reach
+    """The boolean tensor that the structure alone describes."""
+    structure = predicate.structure
     query, key = torch.arange(n_key - n_query, n_key)[:, None], torch.arange(n_key)
-    allowed = reach.band.allows(query, key).expand(2, 1, n_query, n_key)
-    for lengths, position in ((reach.key_lengths, key), (reach.query_lengths, query)):
+    allowed = structure.band.allows(query, key).expand(2, 1, n_query, n_key)
+    for lengths, position in ((structure.key_lengths, key), (structure.query_lengths, query)):
         if lengths is not None:
             allowed = allowed & (position < torch.tensor(lengths)[:, None, None, None])
     return allowed
@@ -38,27 +38,27 @@ def test_nothing_outside_of_the_reach_is_allowed(parts, n_query, n_key):
     both = functools.reduce(operator.and_, map(predicate, parts))
     allowed, limits = both.dense(n_query, n_key), stated(both, n_query, n_key)
     assert not (allowed & ~limits).any()
-    if both.reach.exact:
+    if both.structure.exact:
         assert torch.equal(allowed.expand_as(limits), limits)
 
 
 def test_what_can_be_known_is_known():
-    assert masks.causal.reach.exact
-    assert (masks.causal & masks.padding([3, 2])).reach.exact
-    assert masks.sliding_window(3).reach.band == Band(ahead=0, behind=2)
-    assert (masks.sliding_window(3) & masks.sliding_window(2)).reach.band.behind == 1
-    assert (masks.padding([3, 5]) & masks.padding([4, 2])).reach.key_lengths == (3, 2)
+    assert masks.causal.structure.exact
+    assert (masks.causal & masks.padding([3, 2])).structure.exact
+    assert masks.sliding_window(3).structure.band == Band(ahead=0, behind=2)
+    assert (masks.sliding_window(3) & masks.sliding_window(2)).structure.band.behind == 1
+    assert (masks.padding([3, 5]) & masks.padding([4, 2])).structure.key_lengths == (3, 2)
 
 
 def test_what_cannot_be_known_is_not_claimed():
     rule = masks.custom(lambda query, key: query == key)
-    assert rule.reach == UNKNOWN
-    assert (masks.causal | masks.prefix(2)).reach == UNKNOWN
-    assert (~masks.causal).reach == UNKNOWN
-    assert not (masks.causal & rule).reach.exact
-    assert (masks.causal & rule).reach.band == Band(ahead=0)
-    assert not (masks.padding([1, 2]) & masks.padding([1, 2, 3])).reach.exact
-    assert not masks.padding(torch.tensor([[1], [2]])).reach.exact
+    assert rule.structure == UNKNOWN
+    assert (masks.causal | masks.prefix(2)).structure == UNKNOWN
+    assert (~masks.causal).structure == UNKNOWN
+    assert not (masks.causal & rule).structure.exact
+    assert (masks.causal & rule).structure.band == Band(ahead=0)
+    assert not (masks.padding([1, 2]) & masks.padding([1, 2, 3])).structure.exact
+    assert not masks.padding(torch.tensor([[1], [2]])).structure.exact
 
 
 @given(

@@ -17,7 +17,7 @@ import torch.distributed as dist
 
 import mhsa_lib
 from mhsa_lib.parallel import sharded
-from mhsa_lib.parallel.report import sent
+from mhsa_lib.parallel.comparison import sent
 from tests.helpers import on_ranks
 
 KINDS = [*on_ranks.KINDS]
@@ -186,7 +186,7 @@ def test_so_does_the_cache_of_a_fused_attention(ranks, kind, heads):
         assert held == heads
 
 
-# --- what cannot be shared --------------------------------------------------------------------
+# --- what cannot be sharded ------------------------------------------------------------------
 
 
 def test_heads_that_do_not_divide_are_refused_before_anything_is_changed(ranks):
@@ -205,13 +205,13 @@ def test_so_are_fewer_key_heads_than_ranks(ranks):
 
 def test_so_is_a_mesh_of_several_axes(ranks):
     for rank in ranks:
-        assert rank["refusals"]["mesh"].startswith("mesh has 2 axes; heads are shared along")
+        assert rank["refusals"]["mesh"].startswith("mesh has 2 axes; heads are sharded along")
 
 
 def test_so_is_what_is_shared_already(ranks):
     for rank in ranks:
         assert rank["refusals"]["twice"] == (
-            "project.W_Q.weight is a DTensor, shared among ranks already; pass an attention "
+            "project.W_Q.weight is a DTensor, sharded among ranks already; pass an attention "
             "that is whole. kept"
         )
 
@@ -242,14 +242,17 @@ def test_torchrun_ends_when_a_rank_dies(tmp_path):
 
 
 def test_together_waits_as_long_as_it_is_told():
-    with sharded.together(7):
+    with sharded.process_group(7):
         backend = dist.group.WORLD._get_backend(torch.device("cpu"))
         assert backend.options._timeout.total_seconds() == 7
 
 
 @pytest.mark.parametrize("seconds", [0, -1.0])
 def test_some_time_is_needed_to_meet(seconds):
-    with pytest.raises(ValueError, match="leaves no time to meet"), sharded.together(seconds):
+    with (
+        pytest.raises(ValueError, match="leaves no time to meet"),
+        sharded.process_group(seconds),
+    ):
         pass
 
 

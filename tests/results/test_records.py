@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from mhsa_lib.results import runs, tables
+from mhsa_lib.results import benchmarks, tables
+from mhsa_lib.results.benchmarks import kept, load, save
 from mhsa_lib.results.cells import Cell, Goal, decode, goal, grid
 from mhsa_lib.results.records import AGAIN, OURS, UNIT, Entry, Peak, Race, Report
-from mhsa_lib.results.runs import kept, load, save
 
 CELL = Cell(8, 512, 512, 8, "causal")
 
@@ -62,7 +62,7 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
             half.write(text[:40])
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(runs.Path, "write_text", full)
+    monkeypatch.setattr(benchmarks.Path, "write_text", full)
     with pytest.raises(OSError, match="no space"):
         save(report(made(0.9)), file)
     assert file.read_text(encoding="utf-8") == before

@@ -15,15 +15,9 @@ from transformers.models.llama.modeling_llama import (
 )
 
 from mhsa_lib import MultiHeadAttention, masks, trace
-from mhsa_lib.rope.rotary import (
-    HALVES,
-    INTERLEAVED,
-    PartialRotary,
-    Rotary,
-    RotarySplit,
-    place,
-    reordered,
-)
+from mhsa_lib.rope.pairing import HALVES, INTERLEAVED, reordered
+from mhsa_lib.rope.rotary import PartialRotary, Rotary
+from mhsa_lib.rope.rotary_split import RotarySplit, token_positions
 from mhsa_lib.rope.stretches import DynamicStretch, LongRopeStretch, YarnStretch
 from tests.helpers.drawn import mha, rand
 
@@ -222,10 +216,10 @@ def test_scores_agree_after_reordering_and_silently_not_without():
 
 
 def test_queries_are_the_last_positions_of_the_keys():
-    query, key = place(None, 2, 5, torch.zeros(1))
+    query, key = token_positions(None, 2, 5, torch.zeros(1))
     assert (query.tolist(), key.tolist()) == ([3, 4], [0, 1, 2, 3, 4])
-    given_positions = at(7, 8)
-    assert place(given_positions, 2, 2, torch.zeros(1)) == [given_positions, given_positions]
+    given = at(7, 8)
+    assert token_positions(given, 2, 2, torch.zeros(1)) == [given, given]
 
 
 # --- the stage -------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from transformers import LlamaConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from mhsa_lib.convert.source import rotary
-from mhsa_lib.rope.rotary import HALVES
+from mhsa_lib.rope.pairing import HALVES
 from mhsa_lib.rope.stretches import (
     DynamicStretch,
     LengthStretch,

@@ -5,7 +5,7 @@ import torch
 
 from mhsa_lib import MultiHeadAttention, edit, masks, trace
 from mhsa_lib.stages import Split
-from mhsa_lib.trace.provenance import record
+from mhsa_lib.trace.provenance import provenance_of
 from tests.helpers.drawn import mha, rand
 from tests.test_battery import STAGED
 
@@ -15,54 +15,54 @@ every = pytest.mark.parametrize("variant", STAGED, ids=lambda variant: variant.n
 @every
 def test_its_numbers_are_those_of_a_trace(variant):
     attention, x = variant.build().double().eval(), rand(2, 12)
-    recording = record(attention, x, masks.causal)
+    provenance = provenance_of(attention, x, masks.causal)
     with trace(attention) as wires:
         attention(x, mask=masks.causal)
-    assert list(recording.wires) == list(wires)
-    for name, value in recording.wires.items():
+    assert list(provenance.wires) == list(wires)
+    for name, value in provenance.wires.items():
         torch.testing.assert_close(value, wires[name])
-        assert len(recording.axes[name]) == value.ndim
+        assert len(provenance.axes[name]) == value.ndim
 
 
 @every
 def test_every_number_has_its_parents_before_it(variant):
-    recording = record(variant.build(), rand(2, 12).float())
-    known, chosen = {*recording.inputs}, False
-    for _, wires, _ in recording.steps:
+    provenance = provenance_of(variant.build(), rand(2, 12).float())
+    known, chosen = {*provenance.inputs}, False
+    for _, wires, _ in provenance.steps:
         for wire in wires:
-            assert len(recording.parents[wire]) == recording.wires[wire].numel()
-            places = [place for places in recording.parents[wire] for place in places]
+            assert len(provenance.parents[wire]) == provenance.wires[wire].numel()
+            places = [place for places in provenance.parents[wire] for place in places]
             assert {place[0] for place in places} <= known
             # A choice of heads is 0 or 1 and has no gradient.
-            hard = {*recording.wires[wire].flatten().tolist()} <= {0.0, 1.0}
+            hard = {*provenance.wires[wire].flatten().tolist()} <= {0.0, 1.0}
             assert places or hard, wire
             chosen = chosen or hard
         known |= {*wires}
-    used = {place[0] for every in recording.parents.values() for one in every for place in one}
-    lost = {n for n in recording.wires if n not in used | {"y"}}
+    used = {place[0] for every in provenance.parents.values() for one in every for place in one}
+    lost = {n for n in provenance.wires if n not in used | {"y"}}
     assert not lost or chosen, lost
 
 
 def test_a_query_comes_from_its_token_and_one_column():
-    recording = record(mha(4, 2), rand(3, 4))
-    assert recording.parents["q"][5] == [  # query 1, column 1
+    provenance = provenance_of(mha(4, 2), rand(3, 4))
+    assert provenance.parents["q"][5] == [  # query 1, column 1
         *(("x", 1, row) for row in range(4)),
         *(("W_Q", row, 1) for row in range(4)),
     ]
-    assert recording.parents["concat"][3] == [("z", 1, 0, 1)]
+    assert provenance.parents["concat"][3] == [("z", 1, 0, 1)]
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 def test_parents_need_no_gradients_around(mode):
     attention = mha(4, 2)
     with mode():
-        recording = record(attention, rand(3, 4))
-    assert recording.parents["concat"][3] == [("z", 1, 0, 1)]
-    assert recording.parents == record(attention, rand(3, 4)).parents
+        provenance = provenance_of(attention, rand(3, 4))
+    assert provenance.parents["concat"][3] == [("z", 1, 0, 1)]
+    assert provenance.parents == provenance_of(attention, rand(3, 4)).parents
 
 
 def test_a_forbidden_key_is_no_parent():
-    parents = record(mha(4, 2), rand(3, 4), masks.causal).parents["weights"]
+    parents = provenance_of(mha(4, 2), rand(3, 4), masks.causal).parents["weights"]
     assert parents[0] == []  # query 0 sees one key: its weight is 1, whatever the score
     assert parents[4] == [("scores", 0, 1, 0), ("scores", 0, 1, 1)]
 
@@ -70,13 +70,13 @@ def test_a_forbidden_key_is_no_parent():
 def test_zeros_do_not_hide_a_parent():
     attention = mha(4, 2)
     torch.nn.init.zeros_(attention.project.W_Q.weight)
-    assert len(record(attention, torch.zeros(2, 4)).parents["q"][0]) == 8
+    assert len(provenance_of(attention, torch.zeros(2, 4)).parents["q"][0]) == 8
 
 
-def test_recording_changes_nothing_and_leaves_nothing():
+def test_provenance_changes_nothing_and_leaves_nothing():
     attention, x = mha(4, 2), rand(3, 4)
     before = {name: value.clone() for name, value in attention.state_dict().items()}
-    record(attention, x)
+    provenance_of(attention, x)
     assert all(torch.equal(before[n], value) for n, value in attention.state_dict().items())
     assert all(not m._forward_hooks for m in attention.modules())
     assert not x.requires_grad
@@ -85,7 +85,7 @@ def test_recording_changes_nothing_and_leaves_nothing():
 def test_two_parameters_of_one_name_are_told_apart_by_their_paths():
     attention = MultiHeadAttention(4, 2)
     attention.attend.W_Q = torch.nn.Linear(2, 2)
-    names = [*record(attention, rand(2, 4).float()).inputs]
+    names = [*provenance_of(attention, rand(2, 4).float()).inputs]
     assert {"project.W_Q", "attend.W_Q", "W_Q.bias", "W_K"} <= {*names}
 
 
@@ -93,24 +93,24 @@ def test_a_stage_without_words_is_called_by_its_name():
     class Cut(Split):
         __doc__ = None
 
-    steps = record(MultiHeadAttention(4, 2, split=Cut(2)), rand(2, 4).float()).steps
+    steps = provenance_of(MultiHeadAttention(4, 2, split=Cut(2)), rand(2, 4).float()).steps
     assert steps[1] == ("split", ("q_heads", "k_heads", "v_heads"), "Cut")
 
 
 def test_the_attention_of_a_model_is_recorded_and_edits_of_it_are_not():
     attention, x = mha(4, 2), rand(3, 4)
     model = torch.nn.Sequential(torch.nn.Identity(), attention)
-    plain = record(model, x)
+    plain = provenance_of(model, x)
     with edit(attention, "z", torch.zeros_like):
-        assert torch.equal(record(attention, x).wires["y"], plain.wires["y"])
+        assert torch.equal(provenance_of(attention, x).wires["y"], plain.wires["y"])
     torch.testing.assert_close(plain.wires["y"], attention(x))
 
 
 @pytest.mark.bothways
 def test_one_sequence_is_recorded():
     with pytest.raises(ValueError, match=r"x has shape \(2, 3, 4\); record one sequence"):
-        record(mha(4, 2), rand(2, 3, 4))
+        provenance_of(mha(4, 2), rand(2, 3, 4))
     with pytest.raises(ValueError, match="x is 5 wide"):
-        record(mha(4, 2), rand(3, 5))
+        provenance_of(mha(4, 2), rand(3, 5))
     with pytest.raises(ValueError, match="holds no stages of mhsa_lib"):
-        record(torch.nn.Linear(4, 4), rand(3, 4))
+        provenance_of(torch.nn.Linear(4, 4), rand(3, 4))

@@ -5,7 +5,8 @@ from torch import nn
 
 from mhsa_lib import MultiHeadAttention
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
-from mhsa_lib.rope.rotary import PartialRotary, Rotary, RotarySplit
+from mhsa_lib.rope.rotary import PartialRotary, Rotary
+from mhsa_lib.rope.rotary_split import RotarySplit
 from mhsa_lib.rope.stretches import DynamicStretch, YarnStretch
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.variants.entry import Variant

@@ -10,15 +10,16 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, edit, trace
-from mhsa_lib.cache.growing import remember
+from mhsa_lib.cache.remembering import remember
 from mhsa_lib.convert.to_collaborative import (
     comparisons,
     decompose,
     to_collaborative,
     truncated,
 )
-from mhsa_lib.costs import variants as variant_costs
-from mhsa_lib.rope.rotary import Rotary, RotarySplit
+from mhsa_lib.costs import variant_costs
+from mhsa_lib.rope.rotary import Rotary
+from mhsa_lib.rope.rotary_split import RotarySplit
 from mhsa_lib.variants import CollaborativeAttention, GroupedQueryAttention
 from mhsa_lib.variants.collaborative import block_indicator, normal_mixing
 from tests.helpers.drawn import filled, rand

@@ -8,8 +8,8 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import MultiHeadAttention, edit, masks, trace
-from mhsa_lib.cache.growing import remember
-from mhsa_lib.costs import variants as variant_costs
+from mhsa_lib.cache.remembering import remember
+from mhsa_lib.costs import variant_costs
 from mhsa_lib.variants import ComposedAttention
 from mhsa_lib.variants.parts.composition import Compose, Gate, LowRank, Static, five_branches
 from tests.helpers.drawn import filled, rand

@@ -9,8 +9,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
 
 from mhsa_lib import MultiHeadAttention, edit, masks, naive, trace
-from mhsa_lib.cache.growing import remember
-from mhsa_lib.costs import variants as variant_costs
+from mhsa_lib.cache.remembering import remember
+from mhsa_lib.costs import variant_costs
 from mhsa_lib.functional import share_heads
 from mhsa_lib.variants import GroupedQueryAttention, MultiQueryAttention
 from tests.helpers.drawn import filled, rand

@@ -11,8 +11,8 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import MultiHeadAttention, edit, masks, trace
-from mhsa_lib.cache.growing import remember
-from mhsa_lib.costs import variants as variant_costs
+from mhsa_lib.cache.remembering import remember
+from mhsa_lib.costs import variant_costs
 from mhsa_lib.trace.difference import Difference
 from mhsa_lib.variants import MixtureOfHeadAttention
 from mhsa_lib.variants.mixture import Route, balance_loss, check_routing, loads

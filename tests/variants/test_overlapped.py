@@ -8,9 +8,9 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import MultiHeadAttention, masks, trace
-from mhsa_lib.cache.growing import remember
+from mhsa_lib.cache.remembering import remember
 from mhsa_lib.convert.to_plain import unshared
-from mhsa_lib.costs import variants as variant_costs
+from mhsa_lib.costs import variant_costs
 from mhsa_lib.variants import OverlappedAttention
 from mhsa_lib.variants.overlapped import (
     SCHEDULES,

@@ -7,7 +7,7 @@ import torch
 from playwright.sync_api import expect
 
 from mhsa_lib import MultiHeadAttention, masks
-from mhsa_lib.trace.provenance import record
+from mhsa_lib.trace.provenance import provenance_of
 from mhsa_lib.variants import GroupedQueryAttention
 from mhsa_lib.widgets import PassStepper
 from tests.helpers.drawn import mha, rand
@@ -35,13 +35,13 @@ def test_it_takes_every_variant(variant):
 @pytest.mark.parametrize("mask", [None, masks.causal], ids=str)
 def test_the_page_unpacks_what_was_recorded(mask):
     x, attention = rand(2, 4), mha(4, 2, bias=True)
-    recording = record(attention, x, mask)
+    provenance = provenance_of(attention, x, mask)
     (found,) = node("pass_stepper", ("unpacked", PassStepper(x, attention, mask).recorded))
-    for name, value in (recording.inputs | recording.wires).items():
+    for name, value in (provenance.inputs | provenance.wires).items():
         rows = torch.tensor(found["wires"][name]).reshape(value.shape)
         torch.testing.assert_close(rows, value.float(), atol=1e-5, rtol=1e-5)
-    for wire, every_list in recording.parents.items():
-        shape = recording.wires[wire].shape
+    for wire, every_list in provenance.parents.items():
+        shape = provenance.wires[wire].shape
         for at, wanted in zip(product(*map(range, shape)), every_list, strict=True):
             assert padded(found["parents"][" ".join(map(str, (wire, *at)))]) == padded(wanted)
 
@@ -100,7 +100,7 @@ def test_pointing_lights_exactly_the_recorded_parents(open_figure):
 
 
 def record_of(figure):
-    return figure._recording.parents
+    return figure._provenance.parents
 
 
 def test_grouped_heads_share_their_key_head(open_figure):

@@ -32,14 +32,14 @@ MUTANTS = [
         "parallel/sharded",
     ),
     Mutant(
-        "shares: every rank adds b_O",
+        "shard: every rank adds b_O",
         "parallel/shard.py",
         "if part.W_O.bias is not None and rank > 0:",
         "if part.W_O.bias is None:",
         "parallel/shard",
     ),
     Mutant(
-        "shares: a rank has as many key heads as all",
+        "shard: a rank has as many key heads as all",
         "parallel/shard.py",
         'for name in {"n_heads", "n_kv_heads"} &',
         'for name in {"n_heads"} &',

@@ -19,7 +19,7 @@ MUTANTS = [
     ),
     Mutant(
         "bench: results are written in place",
-        "results/runs.py",
+        "results/benchmarks.py",
         'file.with_name(f".{file.name}.{os.getpid()}")',
         "file",
         "results/records",

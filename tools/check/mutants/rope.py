@@ -5,7 +5,7 @@ from tools.check.mutant import Mutant
 MUTANTS = [
     Mutant(
         "rope: turned the other way for one coordinate",
-        "rope/rotary.py",
+        "rope/pairing.py",
         "torch.stack((a * cos - b * sin, a * sin + b * cos))",
         "torch.stack((a * cos + b * sin, a * sin + b * cos))",
         "rope/rotary",
@@ -26,21 +26,21 @@ MUTANTS = [
     ),
     Mutant(
         "rope: halves where neighbours were meant",
-        "rope/rotary.py",
+        "rope/pairing.py",
         'INTERLEAVED = Pairing("interleaved", "(pair two)")',
         'INTERLEAVED = Pairing("interleaved", "(two pair)")',
         "rope/rotary",
     ),
     Mutant(
         "rope: queries are the first positions",
-        "rope/rotary.py",
+        "rope/rotary_split.py",
         "torch.arange(n_key - n_query, n_key, device=like.device)",
         "torch.arange(n_query, device=like.device)",
         "rope/rotary",
     ),
     Mutant(
         "rope: the norm of a head after its turn",
-        "rope/rotary.py",
+        "rope/rotary_split.py",
         "k = self.k_heads(self.k_norm(F.split_heads(k, self.n_kv_heads)))",
         "k = self.k_heads(F.split_heads(k, self.n_kv_heads))",
         "rope/rotary",

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from mhsa_lib.profiling.memory import peak_bytes
+from mhsa_lib.profiling.peak_memory import peak_bytes
 
 numbers = torch.ones(250_000)  # a million bytes
 

@@ -1,4 +1,4 @@
-"""The processes that work together, each a rank with a number."""
+"""The process group: processes that work together, each a rank with a number."""
 
 import os
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 
 @contextmanager
-def together(timeout: float | int = 60) -> Iterator[DeviceMesh]:
+def process_group(timeout: float | int = 60) -> Iterator[DeviceMesh]:
     """The ranks that ``torchrun`` started, as a mesh; a process by itself is a mesh of one.
 
     With a GPU for every rank they talk by nccl, else by gloo on the CPU. A rank that has
     waited ``timeout`` seconds for another ends with an error.
 
-    >>> with together() as mesh:
+    >>> with process_group() as mesh:
     ...     mesh.size()
     1
     """

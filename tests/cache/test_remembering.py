@@ -9,10 +9,12 @@ from torch.testing import assert_close
 from torch.utils.checkpoint import checkpoint
 
 from mhsa_lib import MultiHeadAttention, edit, masks, trace
-from mhsa_lib.cache.growing import remember
 from mhsa_lib.cache.positions import left_padded, right_padded
-from mhsa_lib.costs import variants as variant_costs
-from mhsa_lib.rope.rotary import HALVES, Rotary, RotarySplit
+from mhsa_lib.cache.remembering import remember
+from mhsa_lib.costs import variant_costs
+from mhsa_lib.rope.pairing import HALVES
+from mhsa_lib.rope.rotary import Rotary
+from mhsa_lib.rope.rotary_split import RotarySplit
 from mhsa_lib.stages import Attend, Split
 from mhsa_lib.variants import GroupedQueryAttention, MultiQueryAttention
 from tests.helpers.drawn import filled, mha, rand
@@ -51,9 +53,9 @@ def hooks(model):
 
 def state(cache):
     """Everything a cache knows, to compare before and after."""
-    places = cache.places
+    table = cache.positions
     wires = {name: wire.clone() for name, wire in cache.items()}
-    return wires, places.table.tolist(), places.lengths.tolist(), places.uniform, repr(cache)
+    return wires, table.table.tolist(), table.lengths.tolist(), table.uniform, repr(cache)
 
 
 def same(before, after):
@@ -211,7 +213,7 @@ def test_ragged_prompts_then_tokens_are_as_if_alone(lengths, padded, n_later, ki
         cache.announce(positions)
         attention(x, mask=masks.causal)
         steps = [attention(token, mask=masks.causal) for token in later.split(1, dim=1)]
-    assert cache.places.lengths.tolist() == [length + n_later for length in lengths]
+    assert cache.positions.lengths.tolist() == [length + n_later for length in lengths]
     for item, row in enumerate(positions):
         alone = attention(torch.cat([x[item, row >= 0], later[item]]), mask=masks.causal)
         assert_close(torch.cat(steps, dim=1)[item], alone[-n_later:])
@@ -388,7 +390,8 @@ BAD = {
     ),
     "no room": (
         lambda attention, cache: attention(rand(2, 3, 12)),
-        "the cache has 5 slots, 3 are taken and 3 tokens come; give it a length of 6 or more",
+        "the cache has room for 5 tokens of a sequence, 3 have come and 3 more come; give it a "
+        "length of 6 or more",
     ),
     "a context": (
         lambda attention, cache: attention(rand(2, 1, 12), rand(2, 4, 12)),

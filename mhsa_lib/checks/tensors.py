@@ -1,137 +1,10 @@
-"""Errors that name the values, the rule and a repair.
-
-Everything a caller can get wrong is checked here, once, so that the mathematics stays bare.
-Mistakes in a type are ``TypeError``, mistakes in a value ``ValueError``.
-"""
+"""Tensors that a caller passes: tokens, contexts, masks; their type, layout and shape."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
-
-
-def text(name: str, given: str) -> None:
-    """Text of whole characters: no lone surrogate, half of one, which no file can hold.
-
-    >>> text("tokens", "a" + chr(0xD83D))
-    Traceback (most recent call last):
-    ...
-    ValueError: tokens holds half of a character, U+D83D at 1; pass the whole character, ...
-    """
-    for place, letter in enumerate(given):
-        if "\ud800" <= letter <= "\udfff":
-            raise ValueError(
-                f"{name} holds half of a character, U+{ord(letter):X} at {place}; pass the "
-                f'whole character, or text.encode("utf-8", "replace").decode("utf-8").'
-            )
-
-
-def positive(**sizes: int) -> None:
-    """Sizes are whole numbers of at least one.
-
-    >>> positive(d_model=12, n_heads=0)
-    Traceback (most recent call last):
-    ...
-    ValueError: n_heads=0 is not a size; it must be at least 1.
-    """
-    for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, int):
-            raise TypeError(f"{name}={size!r} is not a whole number; pass an int.")
-        if size < 1:
-            raise ValueError(f"{name}={size} is not a size; it must be at least 1.")
-
-
-def probability(**values: float) -> None:
-    """A dropout probability lies in [0, 1).
-
-    >>> probability(dropout=1.5)
-    Traceback (most recent call last):
-    ...
-    ValueError: dropout=1.5 is not a probability; it must be at least 0 and less than 1.
-    """
-    for name, value in values.items():
-        if not 0 <= value < 1:
-            raise ValueError(
-                f"{name}={value} is not a probability; it must be at least 0 and less than 1."
-            )
-
-
-def head_width(d_model: int, n_heads: int, d_head: int | None = None) -> int:
-    """Width of a head: as given, or ``d_model / n_heads`` when that is a whole number.
-
-    >>> head_width(d_model=10, n_heads=4)
-    Traceback (most recent call last):
-    ...
-    ValueError: n_heads=4 does not divide d_model=10; try d_model=8 or d_model=12, or set ...
-    """
-    positive(d_model=d_model, n_heads=n_heads)
-    if d_head is not None:
-        positive(d_head=d_head)
-        return d_head
-    if d_model % n_heads:
-        below, above = d_model - d_model % n_heads, d_model + -d_model % n_heads
-        options = " or ".join(f"d_model={size}" for size in (below, above) if size)
-        raise ValueError(
-            f"n_heads={n_heads} does not divide d_model={d_model}; "
-            f"try {options}, or set d_head."
-        )
-    return d_model // n_heads
-
-
-def divides(**sizes: int) -> int:
-    """Quotient of two named sizes, the larger first.
-
-    >>> divides(d_heads=12, n_heads=3)
-    4
-    >>> divides(n_heads=32, n_kv_heads=5)
-    Traceback (most recent call last):
-    ...
-    ValueError: n_kv_heads=5 does not divide n_heads=32; try n_kv_heads=4 or n_kv_heads=8.
-    """
-    positive(**sizes)
-    (whole, size), (part, count) = sizes.items()
-    if size % count:
-        divisors = [n for n in range(1, size + 1) if size % n == 0]
-        near = [n for n in divisors if n < count][-1:] + [n for n in divisors if n > count][:1]
-        options = " or ".join(f"{part}={n}" for n in near)
-        raise ValueError(f"{part}={count} does not divide {whole}={size}; try {options}.")
-    return size // count
-
-
-def pairs(**widths: int) -> None:
-    """Columns that turn in pairs: an even number of them, or none.
-
-    >>> pairs(d_rope=3)
-    Traceback (most recent call last):
-    ...
-    ValueError: d_rope=3 is odd; columns turn in pairs, try d_rope=4, or 0 for none.
-    """
-    for name, width in widths.items():
-        if width != 0:
-            positive(**{name: width})
-        if width % 2:
-            raise ValueError(
-                f"{name}={width} is odd; columns turn in pairs, try {name}={width + 1}, "
-                f"or 0 for none."
-            )
-
-
-def no_wider_than_the_model(d_model: int, **latents: int) -> None:
-    """A latent compresses a token: it has no more columns.
-
-    >>> no_wider_than_the_model(d_model=12, d_latent=16)
-    Traceback (most recent call last):
-    ...
-    ValueError: d_latent=16 is wider than d_model=12; a latent has at most 12 columns.
-    """
-    positive(d_model=d_model, **latents)
-    for name, width in latents.items():
-        if width > d_model:
-            raise ValueError(
-                f"{name}={width} is wider than d_model={d_model}; "
-                f"a latent has at most {d_model} columns."
-            )
 
 
 def shaped(name: str, given: Any, **sizes: int) -> None:
@@ -197,21 +70,6 @@ def tokens(name: str, x: Any, d_model: int, axis: str = "d_model", W: Any = None
         )
 
 
-def reads(project: Any, d_context: int | None) -> None:
-    """A ``project`` that was passed reads contexts of the width that was asked for.
-
-    >>> reads(torch.nn.Identity(), d_context=8)
-    Traceback (most recent call last):
-    ...
-    ValueError: d_context=8, but project=Identity reads contexts of another width; leave ...
-    """
-    if d_context is not None and getattr(project, "d_context", None) != d_context:
-        raise ValueError(
-            f"d_context={d_context}, but project={type(project).__name__} reads contexts of "
-            f"another width; leave d_context out, or pass a project that is made for it."
-        )
-
-
 def dense(name: str, tensor: Tensor) -> None:
     """A tensor in which every number has its place, neither nested nor sparse.
 
@@ -243,6 +101,21 @@ def same_batch(x: Tensor, context: Tensor) -> None:
         raise ValueError(
             f"x has leading axes {tuple(x.shape[:-2])} but context has "
             f"{tuple(context.shape[:-2])}; give both the same batch."
+        )
+
+
+def reads(project: Any, d_context: int | None) -> None:
+    """A ``project`` that was passed reads contexts of the width that was asked for.
+
+    >>> reads(torch.nn.Identity(), d_context=8)
+    Traceback (most recent call last):
+    ...
+    ValueError: d_context=8, but project=Identity reads contexts of another width; leave ...
+    """
+    if d_context is not None and getattr(project, "d_context", None) != d_context:
+        raise ValueError(
+            f"d_context={d_context}, but project={type(project).__name__} reads contexts of "
+            f"another width; leave d_context out, or pass a project that is made for it."
         )
 
 
@@ -307,3 +180,27 @@ def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
         f"mask {given} does not fit scores {wanted}, "
         f"which are (batch, head, query, key); {repair}."
     )
+
+
+_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+
+
+def lengths(given: Any) -> Tensor:
+    """Whole numbers, one for each sequence of a batch, none below 0: a list, array or tensor.
+
+    >>> lengths([3, -1])
+    Traceback (most recent call last):
+    ...
+    ValueError: lengths=[3, -1] holds a negative length; the least is 0.
+    """
+    words = f"lengths are whole numbers, one per sequence, not {given!r}; say [3, 4]."
+    try:
+        # On a CPU even under a default device that holds no numbers, such as meta.
+        ends = given if isinstance(given, Tensor) else torch.as_tensor(given, device="cpu")
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(words) from error
+    if ends.dtype not in _INTEGERS or ends.ndim == 0 or ends.is_meta:
+        raise TypeError(words)
+    if (ends < 0).any():
+        raise ValueError(f"lengths={ends.tolist()} holds a negative length; the least is 0.")
+    return ends

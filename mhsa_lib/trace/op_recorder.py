@@ -1,6 +1,6 @@
 """Every operation torch really runs inside a call, with shape, strides, copy or view, FLOPs.
 
-One listener below the modules (a ``TorchDispatchMode``): it sees what reaches the kernels,
+One recorder below the modules (a ``TorchDispatchMode``): it sees what reaches the kernels,
 in any callable, ours or not, on any device, ``meta`` included.
 """
 
@@ -68,7 +68,7 @@ class Ops(list[Op]):
         return self.table()
 
 
-class Listener(TorchDispatchMode):
+class OpRecorder(TorchDispatchMode):
     """Writes down every operation, and keeps its tensors so that storages stay distinct."""
 
     def __init__(self) -> None:
@@ -122,9 +122,9 @@ def trace_ops(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Ops:
     >>> [(op.name, op.result, op.flops) for op in ops]
     [('transpose', 'view', 0), ('mm', 'copy', 36)]
     """
-    with Listener() as listener:
+    with OpRecorder() as recorder:
         fn(*args, **kwargs)
-    return listener.ops
+    return recorder.ops
 
 
 def storage(tensor: Tensor) -> int:

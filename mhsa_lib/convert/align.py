@@ -1,4 +1,4 @@
-"""Other weights, same function: what an attention does not notice.
+"""Heads of keys and values turned towards each other, the function unchanged: before merging.
 
 A head computes the same if its W_Q and W_K are turned by one orthogonal matrix, or if its W_V
 is turned and its part of W_O turned back: only the products of the two count. (Any invertible
@@ -13,13 +13,14 @@ from collections.abc import Callable
 from functools import partial
 
 import torch
-from einops import rearrange
 from torch import Tensor, nn
 
 from mhsa_lib import checks
-from mhsa_lib.accept import known
+from mhsa_lib.accept import carry, kinds, known
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.rope.rotary import Pairing, RotarySplit, reordered
+from mhsa_lib.convert.by_head import by_head, write
+from mhsa_lib.rope.pairing import Pairing
+from mhsa_lib.rope.rotary_split import RotarySplit
 from mhsa_lib.stages import Split
 
 Turn = Callable[[Tensor, Tensor], Tensor]
@@ -45,7 +46,7 @@ def aligned(
     checks.positive(n_rounds=n_rounds)
     group = checks.divides(n_heads=key_heads(attention), n_kv_heads=n_kv_heads)
     turn_keys = _turn_of_keys(attention.split)
-    attention = known.copied(attention)
+    attention = carry.copied(attention)
     project, W_O, d_head = attention.project, attention.W_O, attention.d_head
     share = attention.n_heads // key_heads(attention)
 
@@ -76,75 +77,19 @@ def procrustes(heads: Tensor, target: Tensor) -> Tensor:
     return (u @ vh).to(heads)
 
 
-def with_pairing(attention: MultiHeadAttention, pairing: Pairing) -> MultiHeadAttention:
-    """The same function with other columns turning together: W_Q and W_K reordered to fit.
-
-    This is what happens to Llama's weights on their way from neighbouring columns to halves.
-    Raises ``ValueError`` if the split has no rotary positions.
-
-    >>> from mhsa_lib.rope import HALVES, INTERLEAVED, Rotary
-    >>> mha = MultiHeadAttention(12, 3, split=RotarySplit(3, Rotary(4, pairing=HALVES)))
-    >>> x = torch.randn(5, 12)
-    >>> torch.allclose(with_pairing(mha, INTERLEAVED)(x), mha(x), atol=1e-6)
-    True
-    """
-    known.plain(attention, "may not turn as it should", _REPAIR, known.ROTARY)
-    if not isinstance(attention.split, RotarySplit):
-        raise ValueError(
-            f"split={type(attention.split).__name__} turns no columns; pass an attention with "
-            f"a RotarySplit."
-        )
-    attention = known.copied(attention)
-    split, project = attention.split, attention.project
-    old, split.rotary.pairing = split.rotary.pairing, pairing
-    for W in (project.W_Q, project.W_K):
-        heads = by_head(W, attention.d_head)
-        write(W, reordered(heads.mT, old, pairing).mT)
-    for norm in (split.q_norm, split.k_norm):
-        for parameter in norm.parameters():
-            parameter.data.copy_(reordered(parameter.data, old, pairing))
-    return attention
-
-
-def by_head(W: nn.Linear, d_head: int) -> Tensor:
-    """Rows of W by head, the bias as a last column: (head, d_head, column).
-
-    >>> by_head(nn.Linear(5, 6), 3).shape
-    torch.Size([2, 3, 6])
-    """
-    rows = W.weight.data
-    if W.bias is not None:
-        rows = torch.cat([rows, W.bias.data[:, None]], dim=1)
-    return rearrange(rows, "(head d_head) column -> head d_head column", d_head=d_head)
-
-
-def write(W: nn.Linear, heads: Tensor) -> None:
-    """The inverse of ``by_head``: into the weight, and the bias if there is one.
-
-    >>> W, heads = nn.Linear(5, 6), torch.randn(2, 3, 6)
-    >>> write(W, heads)
-    >>> torch.equal(by_head(W, 3), heads)
-    True
-    """
-    rows = rearrange(heads, "head d_head column -> (head d_head) column")
-    with torch.no_grad():
-        W.weight.copy_(rows[:, : W.in_features])
-        if W.bias is not None:
-            W.bias.copy_(rows[:, -1])
-
-
 def key_heads(attention: MultiHeadAttention) -> int:
     """Heads of keys and values; an error for stages that may not have any, as of ``known``.
 
     >>> key_heads(MultiHeadAttention(12, 3))
     3
     """
-    known.plain(attention, "may not have heads that can be merged", _REPAIR, _KNOWN)
+    known.stages(attention, "may not have heads that can be merged", _REPAIR, _KNOWN)
     return attention.project.W_K.out_features // attention.d_head
 
 
 _REPAIR = "do this before you replace that stage"
-_KNOWN: known.Kinds = known.ROTARY | {"split.q_norm": (), "split.k_norm": ()}
+
+_KNOWN: kinds.Kinds = kinds.ROTARY | {"split.q_norm": (), "split.k_norm": ()}
 
 
 def _turns(heads: Tensor, turn: Turn, n_rounds: int) -> Tensor:

@@ -5,8 +5,8 @@ import time
 import pytest
 import torch
 
-from mhsa_lib.profiling import time as timing
-from mhsa_lib.profiling.time import fastest, one_core, shortest
+from mhsa_lib.profiling import timing
+from mhsa_lib.profiling.timing import fastest, one_core, shortest
 
 
 class Clock:

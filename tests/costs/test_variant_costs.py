@@ -2,7 +2,7 @@
 
 import pytest
 
-from mhsa_lib.costs import variants as variant_costs
+from mhsa_lib.costs import variant_costs
 from mhsa_lib.variants import (
     ComposedAttention,
     LatentAttention,

@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
-from mhsa_lib.parallel.shard import share
-from mhsa_lib.trace.ops import Op, align, trace_ops
+from mhsa_lib.parallel.shard import shard_of
+from mhsa_lib.trace.op_recorder import Op, align, trace_ops
 from mhsa_lib.trace.wires import trace
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4}
@@ -71,7 +71,7 @@ def gradients(whole: Any, rank: int, ranks: int) -> dict[str, Tensor]:
     with torch.no_grad():
         for old, new in zip(whole.parameters(), found.parameters(), strict=True):
             new.copy_(old.grad)
-    cut = {name: p.detach() for name, p in share(found, rank, ranks).named_parameters()}
+    cut = {name: p.detach() for name, p in shard_of(found, rank, ranks).named_parameters()}
     if whole.W_O.bias is not None:
         cut["W_O.bias"] = whole.W_O.bias.grad
     return cut
