@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tools import ROOT
-from tools.check import noticed
+from tools.check import mutate, noticed
 from tools.check.mutant import Mutant
 
 LIBRARY = '"""Doubles."""\n\n\ndef double(x):\n    """Twice x."""\n    return 2 * x\n'
@@ -92,10 +92,10 @@ def test_a_string_that_is_no_docstring_is(project):
 
 def test_javascript_counts_byte_by_byte(project):
     file = project / "mhsa_lib" / "kit.js"
-    file.write_text("f()", encoding="utf-8")
+    file.write_text("const f = 1;", encoding="utf-8")
     mutant = replace(TRIPLE, file="kit.js")
     before = fingerprint(project, mutant)
-    file.write_text("f() // once", encoding="utf-8")
+    file.write_text("const f = 1; // once", encoding="utf-8")
     assert fingerprint(project, mutant) != before
 
 
@@ -106,6 +106,17 @@ def test_every_mistake_that_was_noticed_is_still_planted():
 
 
 # --- the command ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("words", "n"), [([], 0), (["--all"], 1), (["trip"], 1)])
+def test_one_that_is_known_is_chosen_by_its_name_or_with_all(words, n):
+    assert len(mutate.choose(words, [TRIPLE], {TRIPLE.name})) == n
+
+
+def test_a_name_that_nobody_has_is_an_error():
+    with pytest.raises(SystemExit, match="No mistake has quadruple in its name"):
+        mutate.choose(["quadruple"], [TRIPLE], set())
+
 
 COMMAND = """
 import sys
@@ -126,7 +137,6 @@ tried("new", triple, same)
 tried("unchanged", triple, same)
 library.write_text(library.read_text() + "more = 1\\n")
 tried("changed", triple)
-tried("by name", triple, words=["trip"])
 tried("gone", same, words=["--all"])
 """
 
@@ -144,7 +154,6 @@ def test_the_command_plants_what_changed_and_never_remembers_a_survivor(project)
     assert "triple" not in said["unchanged"]
     assert "1 known, 1 changed, run: 1" in said["changed"]
     assert "exit 0" in said["changed"]
-    assert "1 known, 0 changed, run: 1" in said["by name"]
     assert "1 known, 1 changed, run: 1" in said["gone"]
     assert noticed.read(project / "noticed.json") == {}
 

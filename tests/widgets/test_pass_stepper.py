@@ -14,15 +14,18 @@ from tests.helpers.drawn import mha, rand
 from tests.test_battery import STAGED
 from tests.widgets.conftest import milliseconds, node
 
-every = pytest.mark.parametrize("variant", STAGED, ids=lambda variant: variant.name)
-
 
 def stepper(mask=None, **traits) -> PassStepper:
     torch.manual_seed(0)
     return PassStepper(rand(3, 4).float(), GroupedQueryAttention(4, 4, 2), mask, **traits)
 
 
-@every
+SETTINGS = [  # a picture a second: every class with every test, its other settings are slow
+    pytest.param(v, marks=[pytest.mark.slow] * (" " in v.name), id=v.name) for v in STAGED
+]
+
+
+@pytest.mark.parametrize("variant", SETTINGS)
 def test_it_takes_every_variant(variant):
     found = PassStepper(rand(2, 12).float(), variant.build().eval())
     makes = [wire for step in found.recorded["steps"] for wire in step["makes"]]
