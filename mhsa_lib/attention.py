@@ -49,11 +49,11 @@ class MultiHeadAttention(Stage):
         d_context: int | None = None,
         bias: bool = False,
         dropout: float = 0.0,
-        project: Any = None,
-        split: Any = None,
-        attend: Any = None,
-        concat: Any = None,
-        W_O: Any = None,
+        project: nn.Module | None = None,
+        split: nn.Module | None = None,
+        attend: nn.Module | None = None,
+        concat: nn.Module | None = None,
+        W_O: nn.Module | None = None,
     ) -> None:
         super().__init__()
         d_head = checks.head_width(d_model, n_heads, d_head)

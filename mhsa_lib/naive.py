@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from mhsa_lib import masks
 from mhsa_lib.accept import kinds, known
+from mhsa_lib.attention import MultiHeadAttention
 
 
 def attend(
@@ -110,7 +111,7 @@ def loops(attention: Any, x: Tensor, context: Tensor | None = None, mask: Any = 
 class Head(nn.Module):
     """One head with its own three small matrices, d_model × d_head each."""
 
-    def __init__(self, attention: Any, head: int) -> None:
+    def __init__(self, attention: MultiHeadAttention, head: int) -> None:
         super().__init__()
         self.W_Q = _columns(attention.project.W_Q, head, attention.d_head)
         self.W_K = _columns(attention.project.W_K, head, attention.d_head)
@@ -178,7 +179,7 @@ def is_the_definition(attention: Any) -> None:
         )
 
 
-def _drops_nothing(attention: Any) -> None:
+def _drops_nothing(attention: MultiHeadAttention) -> None:
     dropout = attention.attend.dropout
     if dropout.p and dropout.training:
         raise ValueError(

@@ -96,6 +96,21 @@ def stages_of(module: nn.Module) -> dict[str, Stage]:
     return {path: m for path, m in module.named_modules() if isinstance(m, Stage)}
 
 
+STAGES = ("project", "split", "attend", "concat", "W_O")
+"""The parts of an attention, in the order in which its ``forward`` calls them."""
+
+
+def maps_of(attention: Any) -> dict[str, nn.Linear]:
+    """The four maps of an attention whose ``project`` is the standard one, by their names.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> list(maps_of(MultiHeadAttention(12, 3)))
+    ['W_Q', 'W_K', 'W_V', 'W_O']
+    """
+    project = attention.project
+    return {"W_Q": project.W_Q, "W_K": project.W_K, "W_V": project.W_V, "W_O": attention.W_O}
+
+
 class Project(Stage):
     """Three linear maps: what each token asks, what it offers, what it hands over.
 

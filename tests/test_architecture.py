@@ -1,10 +1,14 @@
 """The law of the library, read from its source: layers, sizes, the five lines, docstrings."""
 
 import ast
+import json
+import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import tomllib
@@ -138,7 +142,7 @@ def test_importing_the_package_reaches_no_optional_library():
         reached.add(module)
         todo |= inside(imports(tree(module).body)) - reached
     assert {name.split(".")[0] for name in reached}.isdisjoint(FRONTS)
-    assert {"equivalence.wall", "examples"}.isdisjoint(reached)
+    assert {"equivalence.wall", "examples", "convert", "pretrained"}.isdisjoint(reached)
 
 
 TREE = ROOT.parent
@@ -304,22 +308,60 @@ def test_variants_do_not_know_each_other(module):
     assert not {name for name in inside(imports(ast.walk(tree(module)))) if name in VARIANTS}
 
 
-def test_the_names_of_the_interface_are_exported():
-    for name in (
-        "MultiHeadAttention",
-        "FusedMultiHeadAttention",
-        "Stage",
-        "Wire",
-        "Project",
-        "Split",
-        "Attend",
-        "Concat",
-        "trace",
-        "edit",
-        "trace_ops",
-        "remember",
-        "variants",
-        "masks",
-        "default_device",
-    ):
-        assert hasattr(mhsa_lib, name), name
+EXPORTED = {
+    *("MultiHeadAttention", "FusedMultiHeadAttention", "default_device"),
+    *("trace", "edit", "trace_ops", "remember"),
+    *("GroupedQueryAttention", "MultiQueryAttention", "LatentAttention"),
+    *("CollaborativeAttention", "OverlappedAttention", "MixtureOfHeadAttention"),
+    "ComposedAttention",
+}
+
+
+def test_the_top_level_exports_exactly_the_interface():
+    public = {name for name in vars(mhsa_lib) if not name.startswith("_")}
+    assert {n for n in public if not isinstance(vars(mhsa_lib)[n], ModuleType)} == EXPORTED
+    assert mhsa_lib.__version__
+
+
+ROOMS = sorted({module for module in MODULES if "." not in module} - EXPORTED)
+
+
+def test_every_room_can_be_imported_from_the_top_and_masks_are_there_at_once():
+    code = f"import mhsa_lib; mhsa_lib.masks.causal; from mhsa_lib import {', '.join(ROOMS)}"
+    environment = {"PYTHONPATH": str(TREE), "PATH": os.environ["PATH"]}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+# The function and the package share a name, and the attribute of mhsa_lib is the function.
+AS_A_PACKAGE = re.compile(r"import mhsa_lib\.trace\b|(?<!from )\bmhsa_lib\.trace\.\w")
+PROSE = [TREE / "README.md", TREE / "CONTRIBUTING.md", *sorted((TREE / "book").glob("*.md"))]
+NOTEBOOKS = sorted((TREE / "notebooks").glob("*.ipynb"))
+
+
+def lines_of(file: Path) -> list[str]:
+    """Python's own, the cells of a notebook, a page without what Sphinx reads as a path."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".ipynb":
+        text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+    return [line for line in text.splitlines() if not line.startswith(".. auto")]
+
+
+def takes_trace_for_a_package(lines: list[str]) -> list[str]:
+    return [line for line in lines if AS_A_PACKAGE.search(line)]
+
+
+@pytest.mark.parametrize(
+    "file", [*TEXTS, *NOTEBOOKS, *PROSE], ids=lambda file: str(file.relative_to(TREE))
+)
+def test_nobody_takes_trace_for_a_package(file):
+    assert takes_trace_for_a_package(lines_of(file)) == []
+
+
+@pytest.mark.parametrize("line", ["import {}", "import {}.wires as w", "x = {}.wires.trace(m)"])
+def test_who_takes_trace_for_a_package_is_noticed(line):
+    assert takes_trace_for_a_package([line.format("mhsa_lib." + "trace")])
+
+
+@pytest.mark.parametrize("line", ["from {}.wires import trace", "with {}(mha) as wires:"])
+def test_who_takes_trace_for_what_it_is_is_not(line):
+    assert not takes_trace_for_a_package([line.format("mhsa_lib." + "trace")])

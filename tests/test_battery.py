@@ -10,9 +10,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, Stage, edit, masks, trace
+from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, edit, masks, trace
 from mhsa_lib.cache.positions import left_padded, right_padded
 from mhsa_lib.cache.remembering import remember
+from mhsa_lib.stages import Stage
 from mhsa_lib.trace.difference import Difference
 from tests.helpers.drawn import filled, rand
 from tests.variants.entry import Variant

@@ -8,13 +8,10 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import (
-    Attend,
     ComposedAttention,
     FusedMultiHeadAttention,
     LatentAttention,
     MultiHeadAttention,
-    Project,
-    Split,
     costs,
     edit,
     functional,
@@ -22,6 +19,7 @@ from mhsa_lib import (
     pretrained,
     trace,
 )
+from mhsa_lib.stages import Attend, Project, Split
 from tests.helpers.drawn import rand
 
 pytestmark = pytest.mark.bothways

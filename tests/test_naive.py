@@ -8,9 +8,10 @@ import torch.nn.functional as F
 from hypothesis import given
 from torch.testing import assert_close
 
-from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, Split, masks, naive
+from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, masks, naive
 from mhsa_lib.rope.rotary import Rotary
 from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.stages import Split
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.helpers.drawn import cases, mha, rand
 

@@ -6,7 +6,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.testing import assert_close
 
-from mhsa_lib import Attend, Concat, Project, Split, Stage, Wire, masks, shapes
+from mhsa_lib import masks, shapes
+from mhsa_lib.stages import Attend, Concat, Project, Split, Stage, Wire
 from tests.helpers.drawn import rand
 
 LatentRows = Float[Tensor, "*batch key d_latent"]

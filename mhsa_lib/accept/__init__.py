@@ -1,1 +1,5 @@
-"""What another form may be made of: modules of known classes, their weights carried over."""
+"""What may be rewritten: which modules a conversion accepts, and how weights are carried over.
+
+``kinds`` are tables of known classes, ``known`` checks a module against one, ``added`` finds
+what was put on it afterwards, ``carry`` copies weights and biases, learning or frozen.
+"""

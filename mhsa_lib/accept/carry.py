@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib.accept.added import HOOKS
+from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.stages import maps_of
 from mhsa_lib.trace.hooks import changes_nothing
 
 Module = TypeVar("Module", bound=nn.Module)
@@ -71,7 +73,7 @@ def copy(to: nn.Linear, weight: Tensor, bias: Tensor | None, name: str = "the ma
         write(mine, given)
 
 
-def fill(attention: Any, weights: Sequence[Any], biases: Sequence[Any]) -> None:
+def fill(attention: MultiHeadAttention, weights: Sequence[Any], biases: Sequence[Any]) -> None:
     """Copy into W_Q, W_K, W_V and W_O, in this order.
 
     >>> from mhsa_lib import MultiHeadAttention
@@ -80,9 +82,8 @@ def fill(attention: Any, weights: Sequence[Any], biases: Sequence[Any]) -> None:
     >>> torch.equal(mha.W_O.bias, W.bias)
     True
     """
-    project = attention.project
-    maps = {"W_Q": project.W_Q, "W_K": project.W_K, "W_V": project.W_V, "W_O": attention.W_O}
-    for (name, to), weight, bias in zip(maps.items(), weights, biases, strict=True):
+    maps = maps_of(attention).items()
+    for (name, to), weight, bias in zip(maps, weights, biases, strict=True):
         copy(to, weight, bias, name)
 
 

@@ -15,6 +15,7 @@ from torch import nn
 from mhsa_lib.accept import carry
 from mhsa_lib.accept.added import additions
 from mhsa_lib.accept.kinds import STANDARD, Kind, Kinds, is_kind, named, names, short
+from mhsa_lib.attention import MultiHeadAttention
 
 ITSELF = (
     "pass the whole attention module, not one in it nor the block or the model around it, with "
@@ -52,7 +53,6 @@ def only(source: Any, kinds: Kinds, why: str, do: str) -> None:
 def stages(attention: Any, why: str, do: str, kinds: Kinds = STANDARD) -> None:
     """Stages of known classes, whose sizes are those that the attention names.
 
-    >>> from mhsa_lib.attention import MultiHeadAttention
     >>> from mhsa_lib.stages import Split
     >>> stages(MultiHeadAttention(12, 3, split=Split(4)), "has no fused form", "replace it")
     Traceback (most recent call last):
@@ -83,10 +83,9 @@ def stages(attention: Any, why: str, do: str, kinds: Kinds = STANDARD) -> None:
         )
 
 
-def one_width(attention: Any, why: str, do: str) -> None:
+def one_width(attention: MultiHeadAttention, why: str, do: str) -> None:
     """Queries and keys are made from tokens of the same width.
 
-    >>> from mhsa_lib.attention import MultiHeadAttention
     >>> one_width(MultiHeadAttention(12, 3, d_context=5), "has no fused form", "keep it")
     Traceback (most recent call last):
     ...

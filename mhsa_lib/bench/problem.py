@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.results.cells import Cell
-from mhsa_lib.variants.grouped import GroupedQueryAttention
+from mhsa_lib.variants.grouped import standard_attention
 
 OUTPUT = {"float32": 1e-4, "bfloat16": 4e-2}
 """The largest difference of an output that still counts as right."""
@@ -87,12 +87,7 @@ def attention_for(cell: Cell) -> MultiHeadAttention:
 
     Queries and keys are drawn larger, so that weights are peaked and a wrong mask shows.
     """
-    sizes = cell.d_model, cell.n_heads
-    attention = (
-        MultiHeadAttention(*sizes, bias=True)
-        if cell.kv_heads == cell.n_heads
-        else GroupedQueryAttention(*sizes, cell.kv_heads, bias=True)
-    )
+    attention = standard_attention(cell.d_model, cell.n_heads, cell.kv_heads, bias=True)
     numbers = torch.Generator("cpu").manual_seed(5)
     for name, parameter in attention.named_parameters():
         spread = 0.1

@@ -9,5 +9,3 @@ from mhsa_lib.cache.growing import Cache as Cache
 from mhsa_lib.cache.positions import left_padded as left_padded
 from mhsa_lib.cache.positions import right_padded as right_padded
 from mhsa_lib.cache.remembering import remember as remember
-from mhsa_lib.cache.static import KeyValueCache as KeyValueCache
-from mhsa_lib.cache.static import PreallocatedCache as PreallocatedCache

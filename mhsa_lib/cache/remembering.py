@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from mhsa_lib import checks, shapes
 from mhsa_lib.cache.growing import Cache
 from mhsa_lib.cache.positions import within
-from mhsa_lib.stages import stages_of
+from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.trace.find import the_attention
 from mhsa_lib.trace.hooks import Hooks, acting
 from mhsa_lib.trace.watched import transformed
@@ -125,7 +125,7 @@ class _Call:
         stages = stages_of(attention).values()
         self.axes = {w: _key_axis(s.shapes()[w]) for s in stages for w in s.cached}
 
-    def begin(self, module: nn.Module, args: Any, kwargs: Any) -> None:
+    def begin(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._is_a_call()
         given = signature(module.forward).bind(*args, **kwargs).arguments
         x, context = given["x"], given.get("context")
@@ -135,13 +135,15 @@ class _Call:
         self.positions = self.cache.positions.next(x.shape[:-2], x.shape[-2], x.device)
         self.runs = True
 
-    def leave(self, module: nn.Module, args: Any, output: Any) -> None:
+    def leave(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         self.longer, self.runs = {}, False
 
-    def place(self, module: nn.Module, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    def place(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, Any]:
         return args, kwargs | {"positions": self.positions}
 
-    def extend(self, stage: Any, args: Any, output: Any) -> Any:
+    def extend(self, stage: Stage, args: tuple[Any, ...], output: Any) -> Any:
         self._is_running()
         several = isinstance(output, tuple)
         values = dict(zip(stage.wires, output if several else (output,), strict=True))
@@ -164,7 +166,9 @@ class _Call:
             )
         return torch.cat([old, new], dim=self.axes[wire])
 
-    def mask(self, module: nn.Module, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    def mask(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, Any]:
         self._is_running()
         bound = signature(module.forward).bind(*args, **kwargs)
         self._hold_the_past([*bound.arguments.values()][1:3])
@@ -202,7 +206,7 @@ class _Call:
                     f"{n_key} with the cache's; name what they are made of in cached."
                 )
 
-    def end(self, module: nn.Module, args: Any, output: Any) -> None:
+    def end(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         if missing := sorted(self.axes.keys() - self.longer.keys()):
             raise ValueError(
                 f"the pass did not make {', '.join(missing)}, so the cache would have a gap; "

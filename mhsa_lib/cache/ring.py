@@ -99,7 +99,7 @@ class RingIndex(Announced):
 
     # --- where the tokens of the call go -----------------------------------------------------
 
-    def positions(self, device: Any = None) -> Tensor:
+    def positions(self, device: torch.device | None = None) -> Tensor:
         """Of the call's tokens, (batch, token); (1, token) while all sequences are even."""
         if self._now is not None:
             return self._now.to(device)
@@ -114,7 +114,7 @@ class RingIndex(Announced):
         start = (self._later[0] - self.n_tokens) % self.n_slots
         return start, start + self.n_tokens
 
-    def scatter(self, device: Any = None) -> tuple[Tensor, Tensor, Tensor]:
+    def scatter(self, device: torch.device | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Sequence, token and slot of everything that the call leaves in the cache."""
         if self.n_tokens == 1 and self._now is None:  # known without a look at tensors
             sequence = torch.arange(self.batch, device=device)
@@ -132,13 +132,13 @@ class RingIndex(Announced):
         """The slot of the oldest token kept while all sequences are even, else 0."""
         return self.ends[0] % self.n_used if self.even and self.n_used else 0
 
-    def positions_kept(self, device: Any = None) -> Tensor:
+    def positions_kept(self, device: torch.device | None = None) -> Tensor:
         """Of the slots in use, (batch, slot) or (1, slot); below 0 where nothing lies."""
         ends = self._later if self.in_place else self.ends
         last = torch.tensor(ends[:1] if self.even else ends, device=device)[:, None] - 1
         return last - (last - torch.arange(self.n_used, device=device)) % self.n_slots
 
-    def may_look(self, mask: Any, n_heads: int, device: Any) -> Any:
+    def may_look(self, mask: Any, n_heads: int, device: torch.device) -> Any:
         """The mask of the call, the cache's window in it, over all that it looks at.
 
         While slots are positions, or only the window matters, it stays a predicate; otherwise

@@ -5,7 +5,6 @@ Mistakes in a type are ``TypeError``, mistakes in a value ``ValueError``.
 """
 
 from mhsa_lib.checks.tensors import boolean as boolean
-from mhsa_lib.checks.tensors import dense as dense
 from mhsa_lib.checks.tensors import lengths as lengths
 from mhsa_lib.checks.tensors import mask_fits as mask_fits
 from mhsa_lib.checks.tensors import no_context as no_context

@@ -1,8 +1,13 @@
-"""Weights of other people's attention in our five stages: same numbers in, same numbers out.
+"""Weights of other attentions in our five stages, and of ours in another form.
+
+From PyTorch, BERT, GPT-2, Llama and DeepSeek there is one file each, with the stages that only
+Llama's relatives have in ``llama_stages``; ``source`` reads what Hugging Face configurations
+say. To another form go the files ``to_…``; ``align`` and ``pairing`` change numbers and not the
+function.
 
 Only attention is converted. Residual connections, LayerNorm and dropout on the output belong
 to the block around it and stay behind; each function says what the result must equal. A source
-is known by its class, and has to be bare: nothing replaced, nothing added (``known``).
+is known by its class, and has to be bare: nothing replaced, nothing added (``accept.known``).
 """
 
 from mhsa_lib.convert.bert import from_bert as from_bert

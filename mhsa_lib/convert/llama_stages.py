@@ -109,8 +109,8 @@ class NormedProject(Project):
         d_heads: int,
         d_kv_heads: int,
         *,
-        q_norm: Any,
-        k_norm: Any,
+        q_norm: nn.Module,
+        k_norm: nn.Module,
         d_context: int | None = None,
         bias: bool = False,
     ) -> None:

@@ -46,7 +46,11 @@ class AbsorbedSplit(LatentSplit):
         self.W_UK = split.W_UK
 
     def forward(
-        self, q: LatentQueryRows, latent: Latents, k_rope: RotaryKeys, positions: Any = None
+        self,
+        q: LatentQueryRows,
+        latent: Latents,
+        k_rope: RotaryKeys,
+        positions: Tensor | None = None,
     ) -> tuple[AbsorbedQueries, AbsorbedKeys, AbsorbedValues]:
         nope, rope = self.queries(q, latent, positions)
         W_UK = rearrange(

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib.accept import carry, kinds, known
+from mhsa_lib.stages import maps_of
 from mhsa_lib.variants.latent import LatentAttention
 
 
@@ -37,8 +38,7 @@ def mha_to_latent(attention: Any, d_latent: int) -> tuple[LatentAttention, float
     why, repair = "has no conversion to a latent", "pass an attention with the standard stages"
     known.stages(attention, why, repair, kinds.UNSHARED)
     known.one_width(attention, why, repair)
-    project, W_O = attention.project, attention.W_O
-    W_Q, W_K, W_V = project.W_Q, project.W_K, project.W_V
+    W_Q, W_K, W_V, W_O = maps_of(attention).values()
     latent = LatentAttention(
         attention.d_model,
         attention.n_heads,

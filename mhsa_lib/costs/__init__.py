@@ -1,4 +1,8 @@
-"""Parameters, FLOPs and bytes by formula, and the sizes and machines that they are put in."""
+"""Parameters, FLOPs and bytes by formula, and the sizes and machines that they are put in.
+
+``formulas`` are those of plain attention, ``variant_costs`` of all variants. Real models are in
+``configurations``, what limits a stage in ``roofline``, how fast a machine is in ``hardware``.
+"""
 
 from mhsa_lib.costs.formulas import bytes_of as bytes_of
 from mhsa_lib.costs.formulas import cache_bytes as cache_bytes

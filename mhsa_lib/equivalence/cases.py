@@ -54,9 +54,7 @@ class Case:
         """The mask as numbers to add: 0 and -inf."""
         if self.dense is None:
             return None
-        return torch.zeros(self.dense.shape, dtype=self.x.dtype).masked_fill(
-            ~self.dense, float("-inf")
-        )
+        return masks.to_additive(self.dense, self.x.dtype)
 
 
 def mask_kinds(size: Size) -> dict[str, masks.Predicate | None]:
@@ -78,6 +76,7 @@ def mask_kinds(size: Size) -> dict[str, masks.Predicate | None]:
 
 
 def draw_attention(size: Size, seed: int) -> MultiHeadAttention:
+    """Weights of a size, in float64."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         attention = MultiHeadAttention(
@@ -89,6 +88,7 @@ def draw_attention(size: Size, seed: int) -> MultiHeadAttention:
 
 
 def draw_inputs(size: Size, seed: int) -> tuple[Tensor, Tensor | None]:
+    """Tokens of a size, and a context if its keys are not as many as its queries."""
     numbers = torch.Generator().manual_seed(seed)
     rows = (size.batch, size.n_query, size.d_model), (size.batch, size.n_key, size.d_model)
     x, context = (torch.randn(r, generator=numbers, dtype=torch.float64) for r in rows)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from mhsa_lib import functional as F
+from mhsa_lib import masks
 
 
 class Answer(NamedTuple):
@@ -104,7 +105,7 @@ def _scores(q: Tensor, k: Tensor) -> Tensor:
 
 
 def _added(may_look: Tensor) -> Tensor:
-    return torch.zeros(may_look.shape).masked_fill(~may_look, float("-inf"))
+    return masks.to_additive(may_look, torch.float32)
 
 
 def _module(q: Tensor) -> nn.MultiheadAttention:

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import masks, naive
-from mhsa_lib.convert import from_bert, from_gpt2, from_torch
+from mhsa_lib.convert.bert import from_bert
+from mhsa_lib.convert.gpt2 import from_gpt2
+from mhsa_lib.convert.pytorch import from_torch
 from mhsa_lib.equivalence import peers
 from mhsa_lib.equivalence.cases import Case
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
@@ -54,6 +56,7 @@ FOREIGN = {
 
 
 def by_loops(case: Case) -> Tensor:
+    """The definition, number by number: what all others are compared with."""
     return naive.loops(case.attention, case.x, case.context, case.dense)
 
 

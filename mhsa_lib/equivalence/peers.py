@@ -12,6 +12,7 @@ from torch import nn
 
 from mhsa_lib import naive
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.stages import maps_of
 
 
 class NotApplicableError(Exception):
@@ -94,8 +95,7 @@ def _square(attention: MultiHeadAttention) -> None:
 
 
 def _parts(attention: MultiHeadAttention) -> tuple[nn.Linear, ...]:
-    project = attention.project
-    return project.W_Q, project.W_K, project.W_V, attention.W_O
+    return tuple(maps_of(attention).values())
 
 
 def _copy(sources: Iterable[nn.Linear], targets: Iterable[nn.Linear]) -> None:

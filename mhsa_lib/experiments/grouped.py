@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib.experiments.training import Batch, Layers, accuracy, fit
-from mhsa_lib.variants import GroupedQueryAttention
+from mhsa_lib.variants.grouped import GroupedQueryAttention
 
 NAME = "grouped"
 QUESTION = "Does it matter how many keys a token has, when it is looked up four ways?"

@@ -15,8 +15,7 @@ from torch import Tensor
 
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.experiments.training import Batch, Layers, accuracy, fit
-from mhsa_lib.variants import MixtureOfHeadAttention
-from mhsa_lib.variants.mixture import balance_loss
+from mhsa_lib.variants.mixture import MixtureOfHeadAttention, balance_loss
 
 NAME = "mixture"
 QUESTION = "Six kinds of tokens, six distances: does a token gain by choosing its heads?"

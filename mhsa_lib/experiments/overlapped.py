@@ -15,7 +15,7 @@ from torch import Tensor
 
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.experiments.training import Batch, Layers, accuracy, fit
-from mhsa_lib.variants import OverlappedAttention
+from mhsa_lib.variants.overlapped import OverlappedAttention
 
 NAME = "overlapped"
 QUESTION = "Do narrow heads answer more when they overlap?"

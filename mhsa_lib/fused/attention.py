@@ -25,7 +25,7 @@ from mhsa_lib.cache.static import Decodes, KeyValueCache
 from mhsa_lib.fused import dispatch, linear, ragged
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
 from mhsa_lib.trace.watched import bare
-from mhsa_lib.variants.grouped import GroupedQueryAttention
+from mhsa_lib.variants.grouped import standard_attention
 
 
 class FusedMultiHeadAttention(Decodes):
@@ -123,11 +123,8 @@ class FusedMultiHeadAttention(Decodes):
             "d_context": self.d_context,
             "dropout": self.dropout,
         }
-        attention = (
-            MultiHeadAttention(self.d_model, self.n_heads, **options)
-            if self.n_kv_heads == self.n_heads
-            else GroupedQueryAttention(self.d_model, self.n_heads, self.n_kv_heads, **options)
-        ).to(self.W_O.weight)
+        sizes = self.d_model, self.n_heads, self.n_kv_heads
+        attention = standard_attention(*sizes, **options).to(self.W_O.weight)
         project = attention.project
         maps = project.W_Q, project.W_K, project.W_V
         for name, held in self._held().items():

@@ -7,7 +7,6 @@ the masks of other libraries.
 
 from mhsa_lib.masks.additive import from_additive as from_additive
 from mhsa_lib.masks.additive import to_additive as to_additive
-from mhsa_lib.masks.drawing import Picture as Picture
 from mhsa_lib.masks.drawing import picture as picture
 from mhsa_lib.masks.polarity import from_torch as from_torch
 from mhsa_lib.masks.polarity import to_torch as to_torch
@@ -19,5 +18,4 @@ from mhsa_lib.masks.predicates import padding as padding
 from mhsa_lib.masks.predicates import prefix as prefix
 from mhsa_lib.masks.predicates import resolve as resolve
 from mhsa_lib.masks.predicates import sliding_window as sliding_window
-from mhsa_lib.masks.structure import Band as Band
 from mhsa_lib.masks.structure import Structure as Structure

@@ -59,7 +59,7 @@ def with_fewer_heads(attention: Any, ranks: int) -> Any:
     return attention
 
 
-def narrowed(mask: Any, heads: slice, n_heads: int, device: Any = None) -> Any:
+def narrowed(mask: Any, heads: slice, n_heads: int, device: torch.device | None = None) -> Any:
     """Of a mask that tells ``n_heads`` heads apart what it says to some; any other as it is.
 
     >>> apart = torch.tensor([True, False]).view(2, 1, 1)

@@ -37,12 +37,11 @@ from torch.distributed.tensor.parallel import (
 )
 
 from mhsa_lib import checks
-from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
 from mhsa_lib.parallel import comparison
 from mhsa_lib.parallel.process_group import process_group
 from mhsa_lib.parallel.shard import divisible, narrowed, shard_of, whole, with_fewer_heads
-from mhsa_lib.variants.grouped import GroupedQueryAttention
+from mhsa_lib.variants.grouped import standard_attention
 
 
 def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
@@ -64,6 +63,7 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     Raises ``ValueError``, before anything is changed, where ``divisible`` does, for a mesh of
     several axes, and for an attention that is sharded already.
 
+    >>> from mhsa_lib import MultiHeadAttention
     >>> with process_group() as mesh:
     ...     mha = parallelize(MultiHeadAttention(12, 4), mesh)
     ...     y = mha(torch.randn(6, 12, device=mesh.device_type))
@@ -98,7 +98,7 @@ def _parallelize_fused(attention: FusedMultiHeadAttention, mesh: DeviceMesh) -> 
         same = DTensor.from_local(t, mesh, [Replicate()])
         return same.to_local(grad_placements=[Partial()])
 
-    def leave(module: nn.Module, args: Any, y: Tensor) -> Tensor:
+    def leave(module: nn.Module, args: tuple[Any, ...], y: Tensor) -> Tensor:
         return _summed(module, args, DTensor.from_local(y, mesh, [Partial()]))
 
     part.of_ranks = mesh.size()
@@ -108,7 +108,7 @@ def _parallelize_fused(attention: FusedMultiHeadAttention, mesh: DeviceMesh) -> 
     return part
 
 
-def _summed(module: nn.Module, args: Any, part: DTensor) -> Tensor:
+def _summed(module: nn.Module, args: tuple[Any, ...], part: DTensor) -> Tensor:
     """The sum of what all ranks have; it is there when this returns."""
     return part.redistribute(part.device_mesh, [Replicate()]).to_local()
 
@@ -116,7 +116,7 @@ def _summed(module: nn.Module, args: Any, part: DTensor) -> Tensor:
 def _enter(module: nn.Module, enter: Callable[[Tensor], Tensor]) -> None:
     """Let ``x`` and ``context`` into a module, together if they are one: one sum backward."""
 
-    def hook(module: nn.Module, args: Any, kwargs: Any) -> Any:
+    def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = signature(module.forward).bind(*args, **kwargs).arguments
         entered: dict[int, Tensor] = {}
         for name in ("x", "context"):
@@ -134,7 +134,7 @@ def _enter_own_masks(module: nn.Module, mesh: DeviceMesh, n_heads: int) -> None:
     n_own = n_heads // mesh.size()
     first = mesh.get_local_rank() * n_own
 
-    def hook(module: nn.Module, args: Any, kwargs: Any) -> Any:
+    def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = signature(module.forward).bind(*args, **kwargs).arguments
         own = slice(first, first + n_own)
         given["mask"] = narrowed(given.get("mask"), own, n_heads, given["x"].device)
@@ -167,9 +167,7 @@ def _drawn(given: argparse.Namespace) -> tuple[Any, Tensor]:
     torch.manual_seed(0)
     n_kv_heads = given.n_heads if given.n_kv_heads is None else given.n_kv_heads
     sizes = given.d_model, given.n_heads, n_kv_heads
-    drawn: Any = GroupedQueryAttention(*sizes, bias=True)
-    if n_kv_heads == given.n_heads:
-        drawn = MultiHeadAttention(*sizes[:2], bias=True)
+    drawn: Any = standard_attention(*sizes, bias=True)
     drawn = FusedMultiHeadAttention.from_attention(drawn) if given.fused else drawn
     dtype = torch.float32 if given.float32 else torch.float64
     return drawn.to(dtype), torch.randn(2, given.tokens, given.d_model, dtype=dtype)

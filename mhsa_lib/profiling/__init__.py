@@ -1,1 +1,1 @@
-"""How long a call takes, and how much memory at its highest."""
+"""How long a call takes (``timing``), and how much memory at its highest (``peak_memory``)."""

@@ -1,5 +1,8 @@
-"""What was measured before and kept: experiments of every seed, and runs of the benchmark."""
+"""Where measured numbers are kept: of experiments, every seed; of benchmarks, every run.
 
-from mhsa_lib.results.experiments import FOLDER as FOLDER
-from mhsa_lib.results.experiments import Results as Results
+``experiments`` reads the numbers of an experiment, ``benchmarks`` those of a benchmark, from
+JSON files in ``data``. A benchmark is a list of ``cells`` (what is timed) with ``records``
+(what was found), shown as ``tables``.
+"""
+
 from mhsa_lib.results.experiments import kept as kept

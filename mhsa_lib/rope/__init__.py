@@ -11,4 +11,3 @@ from mhsa_lib.rope.pairing import reordered as reordered
 from mhsa_lib.rope.rotary import PartialRotary as PartialRotary
 from mhsa_lib.rope.rotary import Rotary as Rotary
 from mhsa_lib.rope.rotary_split import RotarySplit as RotarySplit
-from mhsa_lib.rope.rotary_split import token_positions as token_positions

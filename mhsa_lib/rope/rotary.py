@@ -9,7 +9,6 @@ Source: Su et al., "RoFormer", section 3.4, arXiv 2104.09864.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -67,7 +66,10 @@ class Rotary(nn.Module):
         return f"{self.d_rotary}, base={self.base:g}, pairing={self.pairing.name}{stretch}"
 
     def frequencies(
-        self, dtype: torch.dtype = torch.float32, device: Any = None, length: Any = None
+        self,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | None = None,
+        length: Tensor | None = None,
     ) -> Tensor:
         """Radians per token, (pair): 1 for the first pair, ever less after it.
 

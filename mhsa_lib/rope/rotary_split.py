@@ -54,8 +54,8 @@ class RotarySplit(Stage):
         rotary: Rotary,
         n_kv_heads: int | None = None,
         *,
-        q_norm: Any = None,
-        k_norm: Any = None,
+        q_norm: nn.Module | None = None,
+        k_norm: nn.Module | None = None,
     ) -> None:
         super().__init__()
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads

@@ -16,9 +16,7 @@ from typing import Any
 from torch import nn
 
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.stages import Stage
-
-STAGES = ("project", "split", "attend", "concat", "W_O")
+from mhsa_lib.stages import STAGES, Stage
 
 
 class Difference:

@@ -31,11 +31,11 @@ def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Ite
     """
     attention = the_attention(model)
     stages = stages_of(attention).values()
-    places = [(s, s.wires.index(wire)) for s in stages if wire in s.wires]
-    if len(places) != 1:
+    makers = [(s, s.wires.index(wire)) for s in stages if wire in s.wires]
+    if len(makers) != 1:
         have = sorted(name for stage in stages for name in stage.wires)
         raise KeyError(f"no single wire {wire!r} in {type(attention).__name__}; it has {have}")
-    (stage, position), *_ = places
+    ((stage, position),) = makers
 
     def replace(stage: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
         if not isinstance(output, tuple):

@@ -85,7 +85,11 @@ class OpRecorder(TorchDispatchMode):
         self.ops, self.outputs = Ops(), []
 
     def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
     ) -> Any:
         if any(hasattr(kind, "to_local") for kind in types):
             return NotImplemented  # a DTensor: wait for what it does on this device
@@ -162,7 +166,7 @@ def _bytes(tensor: Tensor) -> int:
     return sum(part.numel() * part.element_size() for part in _parts(tensor) or (tensor,))
 
 
-def _flops(func: Any, args: Any, kwargs: dict[str, Any], out: Any) -> int:
+def _flops(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> int:
     name = func.__name__.split(".")[0]
     if name in _FUSED:
         return _FUSED[name](*args)

@@ -5,6 +5,7 @@ every wire cut from what lies before it, is not zero. So it works for any attent
 stages, without knowing what its stages do.
 """
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +38,7 @@ class Provenance:
     steps: list[tuple[str, tuple[str, ...], str]] = field(default_factory=list)
 
 
-def provenance_of(attention: Any, x: Tensor, mask: Any = None) -> Provenance:
+def provenance_of(model: nn.Module, x: Tensor, mask: Any = None) -> Provenance:
     """Everything one pass over ``x`` (seq, d_model) computes, in float64.
 
     Raises what ``trace`` raises, and ``ValueError`` for an x with leading axes.
@@ -49,7 +50,7 @@ def provenance_of(attention: Any, x: Tensor, mask: Any = None) -> Provenance:
     >>> provenance.parents["q_heads"][0]
     [('q', 0, 0)]
     """
-    attention = the_attention(attention)
+    attention: Any = the_attention(model)
     checks.tokens("x", x, attention.d_model)
     if x.ndim != 2:
         raise ValueError(f"x has shape {tuple(x.shape)}; record one sequence, (seq, d_model).")
@@ -63,7 +64,7 @@ def provenance_of(attention: Any, x: Tensor, mask: Any = None) -> Provenance:
     return provenance
 
 
-def _run(attention: Any, x: Tensor, mask: Any, provenance: Provenance) -> None:
+def _run(attention: nn.Module, x: Tensor, mask: Any, provenance: Provenance) -> None:
     """The numbers: inputs, wires, axes and steps."""
     provenance.inputs["x"] = x
     provenance.axes["x"] = ("query", "d_model")
@@ -74,7 +75,7 @@ def _run(attention: Any, x: Tensor, mask: Any, provenance: Provenance) -> None:
         provenance.inputs[name] = value.detach().clone()
         provenance.axes[name] = tuple("" for _ in value.shape)
 
-    def keep(stage: Stage, args: Any, output: Any) -> None:
+    def keep(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
         values = output if isinstance(output, tuple) else (output,)
         for (wire, alias), value in zip(stage.shapes().items(), values, strict=True):
             provenance.wires[wire] = value.detach().clone()
@@ -90,7 +91,7 @@ def _run(attention: Any, x: Tensor, mask: Any, provenance: Provenance) -> None:
     _with_hooks(attention, keep, x, mask)
 
 
-def _with_hooks(attention: Any, act: Any, x: Tensor, mask: Any) -> None:
+def _with_hooks(attention: nn.Module, act: Callable[..., Any], x: Tensor, mask: Any) -> None:
     """One pass in which ``act`` sees the outputs of every stage, and may replace them."""
     with Hooks(attention) as hooks:
         for stage in stages_of(attention).values():
@@ -100,7 +101,7 @@ def _with_hooks(attention: Any, act: Any, x: Tensor, mask: Any) -> None:
 
 
 def _parents(
-    attention: Any, x: Tensor, mask: Any, provenance: Provenance
+    attention: nn.Module, x: Tensor, mask: Any, provenance: Provenance
 ) -> dict[str, list[list[tuple[Any, ...]]]]:
     """Run once more with every wire cut from its past, and ask each number for its gradient."""
     leaves = {"x": x.clone().requires_grad_()}
@@ -110,7 +111,7 @@ def _parents(
         turned[name] = isinstance(owner, nn.Linear) and parameter.ndim == 2
     made: dict[str, tuple[Tensor, list[str]]] = {}
 
-    def cut(stage: Stage, args: Any, output: Any) -> Any:
+    def cut(stage: Stage, args: tuple[Any, ...], output: Any) -> Any:
         values = output if isinstance(output, tuple) else (output,)
         before, fresh = list(leaves), []
         for wire, value in zip(stage.wires, values, strict=True):

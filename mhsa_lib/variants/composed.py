@@ -12,7 +12,7 @@ Source: Xiao et al., section 2, arXiv 2405.08553. With the static branches alone
 
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from mhsa_lib import checks, masks
 from mhsa_lib import functional as F
@@ -44,7 +44,9 @@ class ComposedAttend(Attend):
     also where the mask of another head allows it.
     """
 
-    def __init__(self, scale: float, pre: Any, post: Any, dropout: float = 0.0) -> None:
+    def __init__(
+        self, scale: float, pre: nn.Module, post: nn.Module, dropout: float = 0.0
+    ) -> None:
         super().__init__(scale, dropout)
         self.pre, self.post = pre, post
         self.composed_scores = Wire("composed_scores", Scores)

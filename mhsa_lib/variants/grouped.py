@@ -101,6 +101,21 @@ class GroupedQueryAttention(MultiHeadAttention):
         self.n_kv_heads = n_kv_heads
 
 
+def standard_attention(
+    d_model: int, n_heads: int, n_kv_heads: int, **options: Any
+) -> MultiHeadAttention:
+    """The standard stages for any number of key heads: plain if every query head has its own.
+
+    ``options`` as of both classes.
+
+    >>> type(standard_attention(12, 6, 6)).__name__, type(standard_attention(12, 6, 2)).__name__
+    ('MultiHeadAttention', 'GroupedQueryAttention')
+    """
+    if n_kv_heads == n_heads:
+        return MultiHeadAttention(d_model, n_heads, **options)
+    return GroupedQueryAttention(d_model, n_heads, n_kv_heads, **options)
+
+
 class MultiQueryAttention(GroupedQueryAttention):
     """All query heads share one head of keys and values.
 

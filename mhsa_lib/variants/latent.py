@@ -13,6 +13,7 @@ Source: DeepSeek-AI, "DeepSeek-V2", section 2.1, arXiv 2405.04434. The further s
     that it trains with, after the norms, are not in the released code, and not here.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -36,6 +37,9 @@ from mhsa_lib.shapes import (
 )
 from mhsa_lib.stages import Attend, Stage, Wire
 
+Norm = Callable[[int], nn.Module]
+"""Builds what is done to a latent of a given width."""
+
 RMS_NORM = partial(nn.RMSNorm, eps=1e-6)
 """What the papers do to a latent before anything is made from it."""
 
@@ -52,11 +56,14 @@ class NoRotary(nn.Module):
         """Any tokens may follow."""
 
 
+Turn = Rotary | NoRotary
+
+
 class LatentQuery(nn.Module):
     """In place of W_Q: down to a latent, norm, up to the queries of all heads."""
 
     def __init__(
-        self, d_model: int, d_q_latent: int, d_keys: int, norm: Any, *, bias: bool = False
+        self, d_model: int, d_q_latent: int, d_keys: int, norm: Norm, *, bias: bool = False
     ) -> None:
         super().__init__()
         checks.no_wider_than_the_model(d_q_latent=d_q_latent, d_model=d_model)
@@ -82,7 +89,13 @@ class LatentProject(Stage):
     cached = ("latent", "k_rope")
 
     def __init__(
-        self, W_Q: Any, d_latent: int, rotary: Any, norm: Any, *, bias: bool = False
+        self,
+        W_Q: nn.Linear | LatentQuery,
+        d_latent: int,
+        rotary: Turn,
+        norm: Norm,
+        *,
+        bias: bool = False,
     ) -> None:
         super().__init__()
         checks.no_wider_than_the_model(d_latent=d_latent, d_model=W_Q.in_features)
@@ -111,7 +124,7 @@ class LatentSplit(Stage):
     wires = ("q_heads", "k_heads", "v_heads")
 
     def __init__(
-        self, n_heads: int, d_latent: int, rotary: Any, *, d_head: int, d_nope: int
+        self, n_heads: int, d_latent: int, rotary: Turn, *, d_head: int, d_nope: int
     ) -> None:
         super().__init__()
         checks.positive(n_heads=n_heads, d_latent=d_latent, d_head=d_head, d_nope=d_nope)
@@ -124,7 +137,11 @@ class LatentSplit(Stage):
         return f"n_heads={self.n_heads}"
 
     def forward(
-        self, q: LatentQueryRows, latent: Latents, k_rope: RotaryKeys, positions: Any = None
+        self,
+        q: LatentQueryRows,
+        latent: Latents,
+        k_rope: RotaryKeys,
+        positions: Tensor | None = None,
     ) -> tuple[LatentQueries, LatentKeys, Values]:
         q = torch.cat(self.queries(q, latent, positions), dim=-1)
         k = F.split_heads(self.W_UK(latent), self.n_heads)
@@ -193,8 +210,8 @@ class LatentAttention(MultiHeadAttention):
         d_nope: int | None = None,
         bias: bool = False,
         dropout: float = 0.0,
-        rotary: Any = Rotary,
-        norm: Any = RMS_NORM,
+        rotary: Callable[[int], Rotary] = Rotary,
+        norm: Norm = RMS_NORM,
         **stages: Any,
     ) -> None:
         d_head = checks.head_width(d_model, n_heads, d_head)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, Stage, convert
+from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, convert
 from mhsa_lib.convert.align import aligned, key_heads
 from mhsa_lib.convert.pairing import with_pairing
 from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
@@ -23,7 +23,7 @@ from mhsa_lib.parallel.shard import shard_of
 from mhsa_lib.rope.pairing import HALVES, INTERLEAVED
 from mhsa_lib.rope.rotary import Rotary
 from mhsa_lib.rope.rotary_split import RotarySplit
-from mhsa_lib.stages import stages_of
+from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.variants import GroupedQueryAttention, LatentAttention, OverlappedAttention
 from tests.convert import foreign, mutilated
 from tests.helpers.drawn import filled, rand

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
-from mhsa_lib import Attend, FusedMultiHeadAttention, Split, costs, masks, naive
+from mhsa_lib import FusedMultiHeadAttention, costs, masks, naive
 from mhsa_lib.fused import linear
+from mhsa_lib.stages import Attend, Split
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.helpers.drawn import cases, mha, rand
 

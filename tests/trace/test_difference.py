@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from mhsa_lib import Attend, FusedMultiHeadAttention, MultiHeadAttention, Split
+from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention
 from mhsa_lib.shapes import HeadOutputs
-from mhsa_lib.stages import Stage
+from mhsa_lib.stages import Attend, Split, Stage
 from mhsa_lib.trace.difference import Difference, forward
 from mhsa_lib.variants import GroupedQueryAttention
 

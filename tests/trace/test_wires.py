@@ -13,7 +13,6 @@ from torch.testing import assert_close
 from mhsa_lib import (
     FusedMultiHeadAttention,
     MultiHeadAttention,
-    Stage,
     costs,
     edit,
     masks,
@@ -21,6 +20,7 @@ from mhsa_lib import (
     shapes,
     trace,
 )
+from mhsa_lib.stages import Stage
 from tests.helpers.drawn import cases, mha, rand
 
 NAMES = [

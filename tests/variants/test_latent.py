@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
-from mhsa_lib import MultiHeadAttention, Split, masks, trace
+from mhsa_lib import MultiHeadAttention, masks, trace
 from mhsa_lib.cache.remembering import remember
 from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
 from mhsa_lib.costs import variant_costs
 from mhsa_lib.rope.pairing import HALVES
 from mhsa_lib.rope.rotary import Rotary
+from mhsa_lib.stages import Split
 from mhsa_lib.trace.difference import Difference
 from mhsa_lib.variants import LatentAttention, MultiQueryAttention
 from tests.helpers.drawn import filled, rand

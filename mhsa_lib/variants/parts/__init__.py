@@ -1,1 +1,1 @@
-"""Parts that variants put into the five stages: heads composed, and heads chosen."""
+"""Parts that variants put into the stages: heads composed (``composition``), or routed."""

@@ -377,8 +377,8 @@ MUTANTS = [
     Mutant(
         "fused: shared heads come back as plain ones",
         "fused/attention.py",
-        "            if self.n_kv_heads == self.n_heads\n",
-        "            if self.n_kv_heads <= self.n_heads\n",
+        "sizes = self.d_model, self.n_heads, self.n_kv_heads\n",
+        "sizes = self.d_model, self.n_heads, self.n_heads\n",
         "fused/attention",
     ),
     Mutant(
