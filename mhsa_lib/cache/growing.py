@@ -6,7 +6,7 @@ from torch import Tensor
 
 from mhsa_lib import checks, masks
 from mhsa_lib.cache.position_table import PositionTable
-from mhsa_lib.cache.positions import chosen
+from mhsa_lib.cache.positions import checked_order
 
 
 class Cache(dict[str, Tensor]):
@@ -55,7 +55,7 @@ class Cache(dict[str, Tensor]):
         become more or fewer. Raises ``ValueError`` for a number that is no sequence, while
         the cache is empty or an announcement waits, and unless x has one leading axis.
         """
-        order = chosen(order, self.positions.sequences)
+        order = checked_order(order, self.positions.sequences)
         self.positions.reorder(order)
         for wire, value in self.items():
             self[wire] = value.index_select(0, order.to(value.device))

@@ -25,7 +25,7 @@ class Announced:
 
     def announce(self, positions: Any) -> None:
         """Positions (*batch, token) of the next call's tokens; -1 is padding; None: go on."""
-        self._announced = None if positions is None else whole("positions", positions)
+        self._announced = None if positions is None else whole_numbers("positions", positions)
 
     @property
     def waits(self) -> bool:
@@ -41,10 +41,10 @@ class Announced:
             )
 
 
-def whole(name: str, numbers: Any) -> Tensor:
+def whole_numbers(name: str, numbers: Any) -> Tensor:
     """Whole numbers, at least one axis of them, on the CPU, where asking them costs nothing.
 
-    >>> whole("lengths", [1.5])
+    >>> whole_numbers("lengths", [1.5])
     Traceback (most recent call last):
     ...
     TypeError: lengths are whole numbers, one for each, not tensor([1.5000]).
@@ -122,13 +122,13 @@ def room(length: int | None, taken: int, coming: int) -> None:
         )
 
 
-def chosen(order: Any, sequences: tuple[int, ...]) -> Tensor:
+def checked_order(order: Any, sequences: tuple[int, ...]) -> Tensor:
     """Which sequence every new one continues, if the cache of that batch holds them all.
 
-    >>> chosen([1, 1, 0], (2,))
+    >>> checked_order([1, 1, 0], (2,))
     tensor([1, 1, 0])
     """
-    order = whole("order", order)
+    order = whole_numbers("order", order)
     if len(sequences) != 1 or order.ndim != 1:
         raise ValueError(
             f"order {tuple(order.shape)} cannot reorder leading axes {sequences}; both need "
@@ -166,12 +166,12 @@ def asked(
     return allowed if mask is None else allowed & mask
 
 
-def within(mask: Any, rule: masks.Predicate | None) -> Any:
+def within_window(mask: Any, rule: masks.Predicate | None) -> Any:
     """The mask of a call to a cache that keeps what ``rule``, a window, reaches; None for all.
 
     Nobody looks further than the window, or the numbers would depend on how a text is cut.
 
-    >>> within(masks.causal, masks.sliding_window(2))
+    >>> within_window(masks.causal, masks.sliding_window(2))
     sliding_window(2)
     """
     if rule is None or mask is rule:
@@ -209,7 +209,7 @@ def left_padded(lengths: Any, n_tokens: int | None = None) -> Tensor:
 
 
 def _ends(lengths: Any, n_tokens: int | None) -> tuple[Tensor, Tensor]:
-    ends = whole("lengths", lengths)
+    ends = whole_numbers("lengths", lengths)
     n_tokens = int(ends.max()) if n_tokens is None else n_tokens
     if (ends < 0).any() or (ends > n_tokens).any():
         raise ValueError(

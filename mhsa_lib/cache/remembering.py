@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from mhsa_lib import checks, shapes
 from mhsa_lib.cache.growing import Cache
-from mhsa_lib.cache.positions import within
+from mhsa_lib.cache.positions import within_window
 from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.trace.find import the_attention
 from mhsa_lib.trace.hooks import Hooks, acting
@@ -172,7 +172,7 @@ class _Call:
         self._is_running()
         bound = signature(module.forward).bind(*args, **kwargs)
         self._hold_the_past([*bound.arguments.values()][1:3])
-        given = within(bound.arguments.get("mask"), self.cache.rule)
+        given = within_window(bound.arguments.get("mask"), self.cache.rule)
         bound.arguments["mask"] = self.cache.positions.may_look(given, self.attention.n_heads)
         return bound.args, bound.kwargs
 

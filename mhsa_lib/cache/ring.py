@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import checks, masks
-from mhsa_lib.cache.positions import Announced, asked, continuing, room, within
+from mhsa_lib.cache.positions import Announced, asked, continuing, room, within_window
 
 
 class RingIndex(Announced):
@@ -145,7 +145,7 @@ class RingIndex(Announced):
         it is a tensor, as of ``asked``. Raises ``TypeError`` for a tensor under a window, where
         a slot has no position of its own.
         """
-        mask = within(mask, self._rule if self.window else None)
+        mask = within_window(mask, self._rule if self.window else None)
         if self.even and (mask is self.rule or max(self._later) <= self.n_slots):
             return None if mask is self.rule and self.n_tokens == 1 else mask
         if self._right_padded and isinstance(mask, masks.Predicate):

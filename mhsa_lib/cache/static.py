@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import checks
-from mhsa_lib.cache.positions import chosen, right_padded, same_sequences
+from mhsa_lib.cache.positions import checked_order, right_padded, same_sequences
 from mhsa_lib.cache.ring import RingIndex
 
 
@@ -96,7 +96,7 @@ class PreallocatedCache:
         that is no sequence, another count than the batch, an empty cache, and while an
         announcement waits.
         """
-        order = chosen(order, self.ring.sequences)
+        order = checked_order(order, self.ring.sequences)
         if len(order) != self.ring.batch:
             raise ValueError(
                 f"order names {len(order)} sequences, but memory was taken for "

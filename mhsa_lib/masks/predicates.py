@@ -22,7 +22,7 @@ from torch import Tensor
 
 from mhsa_lib import checks
 from mhsa_lib.masks import rules
-from mhsa_lib.masks.structure import UNKNOWN, Band, Structure, known
+from mhsa_lib.masks.structure import UNKNOWN, Band, Structure, by_sequence
 from mhsa_lib.shapes import Mask
 
 
@@ -163,7 +163,7 @@ def key_padding(lengths: Any) -> Predicate:
     return Predicate(
         rules.padding(ends, of_queries=False),
         f"key_padding({ends.tolist()})",
-        Structure(key_lengths=known(ends), exact=ends.ndim == 1),
+        Structure(key_lengths=by_sequence(ends), exact=ends.ndim == 1),
     )
 
 
@@ -183,7 +183,9 @@ def padding(lengths: Any) -> Predicate:
     return Predicate(
         rules.padding(ends, of_queries=True),
         f"padding({ends.tolist()})",
-        Structure(key_lengths=known(ends), query_lengths=known(ends), exact=ends.ndim == 1),
+        Structure(
+            key_lengths=by_sequence(ends), query_lengths=by_sequence(ends), exact=ends.ndim == 1
+        ),
     )
 
 

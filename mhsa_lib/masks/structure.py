@@ -93,7 +93,7 @@ class Structure:
 UNKNOWN = Structure()
 
 
-def known(ends: Tensor) -> Lengths:
+def by_sequence(ends: Tensor) -> Lengths:
     """Lengths as plain numbers, where there is one for each sequence of a batch."""
     return tuple(ends.tolist()) if ends.ndim == 1 else None
 

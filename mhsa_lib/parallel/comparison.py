@@ -45,10 +45,12 @@ def compare(whole: Any, divided: Any, x: Tensor, leave_out: str | None = None) -
     seen, here = x.clone().requires_grad_(), x.clone().requires_grad_()
     with _wires(whole) as one, _wires(divided) as other:
         out = whole(seen)
-        y, forward = _heard(Deaf(leave_out == "forward"), divided, here)
+        y, forward = _collectives_of(SkippedAllReduce(leave_out == "forward"), divided, here)
     towards = torch.linspace(-1, 1, out.numel(), dtype=x.dtype, device=x.device).view_as(out)
     out.backward(towards)
-    _, backward = _heard(Deaf(leave_out == "backward"), y.backward, towards)
+    _, backward = _collectives_of(
+        SkippedAllReduce(leave_out == "backward"), y.backward, towards
+    )
     differences = {"output": far(y, out), "gradient of x": far(here.grad, seen.grad)}
     wanted, held = gradients(whole, rank, ranks), dict(divided.named_parameters())
     learned = {name: local(p.grad) for name, p in held.items() if p.grad is not None}
@@ -147,12 +149,12 @@ def counted(ranks: int) -> str:
     return f"{ranks} rank" + "s" * (ranks != 1)
 
 
-class Deaf(TorchDispatchMode):
-    """If it ``is_deaf``, an all-reduce inside gives back what this rank had."""
+class SkippedAllReduce(TorchDispatchMode):
+    """If it is to ``skip``, an all-reduce inside gives back what this rank had."""
 
-    def __init__(self, is_deaf: bool) -> None:
+    def __init__(self, skip: bool) -> None:
         super().__init__()
-        self.is_deaf = is_deaf
+        self.skip = skip
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -167,7 +169,7 @@ class Deaf(TorchDispatchMode):
     ) -> Any:
         if any(hasattr(kind, "to_local") for kind in types):
             return NotImplemented  # a DTensor: wait for what it does on this device
-        if self.is_deaf and func.__name__.split(".")[0] == "all_reduce":
+        if self.skip and func.__name__.split(".")[0] == "all_reduce":
             return args[0].clone()
         return func(*args, **(kwargs or {}))
 
@@ -178,12 +180,14 @@ def _wires(attention: Any) -> Any:
     return nullcontext({}) if fused else trace(attention)
 
 
-def _heard(deaf: Deaf, fn: Callable[..., Any], *args: Any) -> tuple[Any, list[Op]]:
+def _collectives_of(
+    mode: SkippedAllReduce, fn: Callable[..., Any], *args: Any
+) -> tuple[Any, list[Op]]:
     """What a function returns, and the collectives it took part in."""
     returned: list[Any] = []
 
     def call() -> None:
-        with deaf:
+        with mode:
             returned.append(fn(*args))
 
     ops = trace_ops(call)

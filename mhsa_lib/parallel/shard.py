@@ -96,7 +96,7 @@ def divisible(attention: Any, ranks: int) -> None:
     """
     checks.positive(ranks=ranks)
     repair = "replace that stage, or leave this attention in one place"
-    whole(attention)
+    not_sharded(attention)
     known.stages(attention, "may mix its heads", repair, kinds.ROTARY)
     if next(attention.split.parameters(), None) is not None:
         raise ValueError(
@@ -117,10 +117,10 @@ def divisible(attention: Any, ranks: int) -> None:
         )
 
 
-def whole(attention: nn.Module) -> None:
+def not_sharded(attention: nn.Module) -> None:
     """Raise ``ValueError`` for an attention that is sharded among ranks already.
 
-    >>> whole(FusedMultiHeadAttention(12, 4))
+    >>> not_sharded(FusedMultiHeadAttention(12, 4))
     """
     for name, parameter in attention.named_parameters():
         if hasattr(parameter, "to_local"):

@@ -40,7 +40,7 @@ from mhsa_lib import checks
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
 from mhsa_lib.parallel import comparison
 from mhsa_lib.parallel.process_group import process_group
-from mhsa_lib.parallel.shard import divisible, narrowed, shard_of, whole, with_fewer_heads
+from mhsa_lib.parallel.shard import divisible, narrowed, not_sharded, shard_of, with_fewer_heads
 from mhsa_lib.variants.grouped import standard_attention
 
 
@@ -72,7 +72,7 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     """
     if mesh.ndim != 1:
         raise ValueError(f"mesh has {mesh.ndim} axes; heads are sharded along one, mesh['tp'].")
-    whole(attention)
+    not_sharded(attention)
     if isinstance(attention, FusedMultiHeadAttention):
         return _parallelize_fused(attention, mesh)
     divisible(attention, mesh.size())

@@ -15,7 +15,7 @@ from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, convert, edit,
 from mhsa_lib.convert.align import aligned
 from mhsa_lib.convert.to_grouped import pooled
 from mhsa_lib.convert.to_plain import unshared
-from mhsa_lib.parallel.shard import shard_of, whole
+from mhsa_lib.parallel.shard import not_sharded, shard_of
 from mhsa_lib.stages import Project, Split
 from mhsa_lib.variants import MixtureOfHeadAttention, OverlappedAttention
 from tests.convert.foreign import random
@@ -282,4 +282,4 @@ def test_a_fused_attention_with_a_hook_has_no_five_stages():
 def test_a_shard_is_not_shared_again():
     part = shard_of(FusedMultiHeadAttention(12, 4), 0, 2)
     part.of_ranks = 2
-    refuses(lambda: whole(part), "FusedMultiHeadAttention is a shard, one of 2; pass an")
+    refuses(lambda: not_sharded(part), "FusedMultiHeadAttention is a shard, one of 2; pass an")
