@@ -33,10 +33,8 @@ def cuts_finely(call: Call) -> bool:
     Never under dropout: what is computed again for a checkpoint, now with gradients, has to
     draw the same numbers in the same blocks.
     """
-    q = call.q
-    return (
-        FEWEST_FINE <= q.shape[-2] <= MOST_FINE and q.is_cpu and not (call.dropout or trains(q))
-    )
+    few_enough = FEWEST_FINE <= call.n_query <= MOST_FINE
+    return few_enough and call.q.is_cpu and not (call.dropout or trains(call.q))
 
 
 def trains(q: Tensor) -> bool:
@@ -47,7 +45,7 @@ def trains(q: Tensor) -> bool:
 def attend_in_blocks(call: Call) -> HeadOutputs:
     """The rule asked about some queries at a time, and about the keys in their reach."""
     q, k, v, shift, band = call.q, call.k, call.v, call.shift, call.mask.reach.band
-    n_query, n_key, size = q.shape[-2], k.shape[-2], FINE if cuts_finely(call) else COARSE
+    n_query, n_key, size = call.n_query, call.n_key, FINE if cuts_finely(call) else COARSE
     parts = []
     for start in range(0, n_query, size):
         end = min(start + size, n_query)

@@ -20,6 +20,7 @@ from mhsa_lib.trace.watched import plain, recorded
 
 NOT_A_BAND = "the mask is more than a band"
 DROPOUT = "weights are dropped"
+ONE_QUERY = "not one query"
 
 # --- recorded or transformed -----------------------------------------------------------------
 
@@ -64,7 +65,7 @@ def against_nothing(call: Call) -> str:
     """It serves where there is no query or no key."""
     if call.band is None:
         return NOT_A_BAND
-    return "there are queries and keys" if call.q.shape[-2] and call.k.shape[-2] else ""
+    return "there are queries and keys" if call.n_query and call.n_key else ""
 
 
 MOST_CACHED = 4 * 2**20
@@ -78,6 +79,8 @@ tokens, that is 1, 2, 4 and 8 MiB of keys (float32, two cores of a Sapphire Rapi
 
 def against_keys_first(call: Call) -> str:
     """It serves one query that reads so many keys that reading takes all the time."""
+    if call.n_query != 1:
+        return ONE_QUERY
     if reason := against_one_query(call):
         return reason
     if call.k.numel() * call.k.element_size() < MOST_CACHED:
@@ -87,8 +90,8 @@ def against_keys_first(call: Call) -> str:
 
 def against_one_query(call: Call) -> str:
     """It serves one query that sees every key."""
-    if call.q.shape[-2] != 1:
-        return "more than one query"
+    if call.n_query != 1:
+        return ONE_QUERY
     if not call.sees_all:
         return "the query does not see every key"
     return DROPOUT if call.dropout else ""
@@ -116,19 +119,24 @@ def is_short(dtype: torch.dtype, n_query: int, n_key: int) -> bool:
 def against_written_weights(call: Call) -> str:
     """It serves few tokens in bfloat16, where SDPA is slow on a CPU."""
     q, k = call.q, call.k
+    if q.dtype is not torch.bfloat16:
+        return "not bfloat16"
     if call.dropout:
         return DROPOUT
-    if not is_short(q.dtype, q.shape[-2], k.shape[-2]):
-        return "not bfloat16, or not 16 to 128 tokens"
+    if not is_short(q.dtype, call.n_query, call.n_key):
+        return "not 16 to 128 tokens"
     if q.shape[-3] != k.shape[-3]:
         return "heads share keys"
-    if q.shape[-2] < FEWEST_WRITTEN_UNTRAINED and not trains(q):
+    if call.n_query < FEWEST_WRITTEN_UNTRAINED and not trains(q):
         return "fewer than 64 queries, without gradients"
     return "" if plain(q, k) else "not plain numbers on a CPU"
 
 
-FEWEST_TILED = {torch.bfloat16: 64, torch.float32: 256}
-"""Tokens from which on tiles by oneDNN are faster than SDPA, by type."""
+FEWEST_TILED = 64
+"""Tokens, of queries and of keys, that fill one tile."""
+
+FEWEST_TILED_FLOAT32 = 256
+"""Tokens from which on tiles are faster than SDPA in float32."""
 
 
 def against_tiles(call: Call) -> str:
@@ -140,15 +148,18 @@ def against_tiles(call: Call) -> str:
     q, k = call.q, call.k
     if call.band is None:
         return NOT_A_BAND
-    fewest = FEWEST_TILED.get(q.dtype)
-    if fewest is None:
-        return "neither float32 nor bfloat16"
-    if min(q.shape[-2], k.shape[-2]) < fewest:
-        return "fewer than 256 tokens, 64 in bfloat16"
+    few = min(call.n_query, call.n_key)
+    if few < FEWEST_TILED:
+        return "fewer than 64 tokens"
     if call.dropout:
         return DROPOUT
-    if q.dtype is torch.float32 and trains(q):
-        return "in float32 SDPA has the faster backward"
+    if q.dtype is torch.float32:
+        if few < FEWEST_TILED_FLOAT32:
+            return "fewer than 256 tokens in float32"
+        if trains(q):
+            return "in float32 SDPA has the faster backward"
+    elif q.dtype is not torch.bfloat16:
+        return "neither float32 nor bfloat16"
     if not plain(q, k):
         return "not plain numbers on a CPU"
     return "" if blas.is_chosen() else "oneDNN was not chosen"
@@ -177,20 +188,22 @@ def against_causal_sdpa(call: Call) -> str:
 def against_flex(call: Call) -> str:
     """It serves rules on a GPU."""
     q = call.q
+    if q.is_cpu:
+        return "on a CPU"
     if not isinstance(call.mask, masks.Predicate):
         return "the mask is a tensor, not a rule"
     if q.device.type != "cuda":
         return "not on CUDA"
     if not flex.TAKES_ANY_SIZE:
         return "this torch compiles for one size only"
-    if q.shape[-2] < flex.FEWEST or q.shape[-1] < flex.NARROWEST or q.ndim != 4:
+    if call.n_query < flex.FEWEST or q.shape[-1] < flex.NARROWEST or q.ndim != 4:
         return "fewer than 128 queries, or of fewer than 16 columns"
     return DROPOUT if call.dropout else ""
 
 
 def against_tensor(call: Call) -> str:
     """It serves boolean tensors, and where there are no better kernels for rules."""
-    if isinstance(call.mask, masks.Predicate) and call.q.is_cpu:
+    if call.q.is_cpu and isinstance(call.mask, masks.Predicate):
         return "the mask is a rule, on a CPU"
     return ""
 

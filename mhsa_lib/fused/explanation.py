@@ -58,13 +58,13 @@ def explain(
     varlen                no sequences lie end to end
     sequences end to end  no sequences lie end to end
     nothing               the mask is more than a band
-    keys first            more than one query
-    one query             more than one query
-    written weights       not bfloat16, or not 16 to 128 tokens
+    keys first            not one query
+    one query             not one query
+    written weights       not bfloat16
     tiles                 the mask is more than a band
     SDPA                  not every query looks at every key
     causal SDPA           the mask is more than a band
-    FlexAttention         not on CUDA
+    FlexAttention         on a CPU
     SDPA under a tensor   the mask is a rule, on a CPU
     each sequence         the mask knows no lengths
     blocks of queries     RUNS: every other rule, asked about 256 queries at a time, or 64 ...

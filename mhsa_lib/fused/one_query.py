@@ -9,10 +9,11 @@ Source: Shazeer, "Fast Transformer Decoding", arXiv 1911.02150.
 """
 
 import torch
+from torch import Tensor
 
 from mhsa_lib.fused.call import Call
 from mhsa_lib.fused.sdpa import sdpa
-from mhsa_lib.shapes import HeadOutputs, Queries
+from mhsa_lib.shapes import HeadOutputs
 
 
 def attend_one_query(call: Call) -> HeadOutputs:
@@ -36,11 +37,11 @@ def attend_keys_first(call: Call) -> HeadOutputs:
     return _as_queries(z, group)
 
 
-def _as_rows(q: Queries, group: int) -> Queries:
+def _as_rows(q: Tensor, group: int) -> Tensor:
     """The heads of a group as rows of one head: (…, kv_head, group, d_head)."""
     return q.unflatten(-3, (-1, group)).squeeze(-2) if group > 1 else q
 
 
-def _as_queries(z: HeadOutputs, group: int) -> HeadOutputs:
+def _as_queries(z: Tensor, group: int) -> Tensor:
     """Back from rows to heads of one query each."""
     return z.flatten(-3, -2).unsqueeze(-2) if group > 1 else z

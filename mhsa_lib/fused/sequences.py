@@ -42,7 +42,7 @@ def attend_each_sequence(call: Call, run: Run) -> HeadOutputs:
     The rows of padding that are cut away come back as zeros.
     """
     q, k, v, shift, reach = call.q, call.k, call.v, call.shift, call.mask.reach
-    n_query, n_key = q.shape[-2], k.shape[-2]
+    n_query, n_key = call.n_query, call.n_key
     key_lengths = reach.key_lengths
     query_lengths = reach.query_lengths or (n_key,) * len(key_lengths)
     rule, each = _band_only(call), []

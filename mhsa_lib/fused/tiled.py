@@ -44,7 +44,7 @@ def attend_in_tiles(call: Call) -> HeadOutputs:
     band, shift = call.band, call.shift
     assert band is not None, "choice.against_tiles was not asked"
     if call.spend_q and not torch.is_grad_enabled() and q.shape[-1] == v.shape[-1]:
-        tiles = cuts.cut(q.shape[-2], k.shape[-2], band, shift, q.dtype)
+        tiles = cuts.cut(call.n_query, call.n_key, band, shift, q.dtype)
         z = _mix(q, q, k, v, call.scale, tiles, None)
     else:
         z = _Tiles.apply(q, k, v, call.scale, band, shift)

@@ -29,7 +29,7 @@ def attend_by_written_weights(call: Call) -> HeadOutputs:
         allowed = masks.resolve(call.mask, (*q.shape[:-1], k.shape[-2]), q.device)
         addend, blind = _added(allowed, q.dtype)
     elif not call.sees_all:
-        addend, blind = _of_band(call.band, call.shift, q.shape[-2], k.shape[-2], q.dtype)
+        addend, blind = _of_band(call.band, call.shift, call.n_query, call.n_key, q.dtype)
     scores = (call.scale * q) @ k.mT
     if addend is not None:
         scores += addend

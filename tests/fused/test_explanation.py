@@ -184,8 +184,8 @@ def test_the_words_of_a_row_name_its_thresholds():
     written = f"{choice.FEWEST_WRITTEN} to {choice.MOST_WRITTEN} tokens"
     assert written in words["written weights"]
     assert f"({choice.FEWEST_WRITTEN_UNTRAINED} to" in words["written weights"]
-    halves, floats = choice.FEWEST_TILED[torch.bfloat16], choice.FEWEST_TILED[torch.float32]
-    assert f"bfloat16 from {halves} tokens; float32 from {floats}" in words["tiles"]
+    assert f"bfloat16 from {choice.FEWEST_TILED} tokens" in words["tiles"]
+    assert f"float32 from {choice.FEWEST_TILED_FLOAT32} tokens" in words["tiles"]
     assert f"{blocks.FEWEST_FINE} to {blocks.MOST_FINE}" in words["causal SDPA"]
     assert f"{flex.FEWEST} queries" in words["FlexAttention"]
     assert f"{blocks.COARSE} queries at a time, or {blocks.FINE}" in words["blocks of queries"]

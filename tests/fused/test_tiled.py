@@ -14,7 +14,8 @@ from tests.fused.test_dispatch import TOLERANCE, exact, gradients, heads, same_g
 
 
 def attend(q, k, v, scale, band, shift):
-    return tiled.attend_in_tiles(Call(q, k, v, None, scale, shift=shift, band=band))
+    call = Call.of(q, k, v, None, scale=scale)
+    return tiled.attend_in_tiles(call._replace(shift=shift, band=band))
 
 
 bands = st.builds(Band, st.sampled_from([None, 0, 3]), st.sampled_from([None, 0, 5, 90]))

@@ -39,7 +39,7 @@ def in_tiles(q, k, v, mask, scale):
 def in_blocks(q, k, v, mask, scale):
     if mask is None:
         raise NotApplicableError("a mask")
-    return attend_in_blocks(Call(q, k, v, mask, scale, shift=k.shape[-2] - q.shape[-2]))
+    return attend_in_blocks(Call.of(q, k, v, mask, scale=scale))
 
 
 def written_out(q, k, v, mask, scale):

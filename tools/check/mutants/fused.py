@@ -13,8 +13,8 @@ MUTANTS = [
     Mutant(
         "one query under a window looks further back",
         "fused/call.py",
-        "k, v, band = k[..., low:high, :], v[..., low:high, :], NO_LIMIT",
-        "band = NO_LIMIT",
+        "k, v, n_key = k[..., low:high, :], v[..., low:high, :], high - low",
+        "pass",
         "fused/dispatch",
     ),
     Mutant(
@@ -258,8 +258,8 @@ MUTANTS = [
     Mutant(
         "under dropout the kernel depends on gradients",
         "fused/blocks.py",
-        "not (call.dropout or trains(q))",
-        "not trains(q)",
+        "not (call.dropout or trains(call.q))",
+        "not trains(call.q)",
         "fused/ways",
     ),
     Mutant(
