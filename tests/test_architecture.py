@@ -35,8 +35,6 @@ LONGER = {
     "rope.rotary",
     "accept.known",
     "masks.predicates",
-    "fused.attention",
-    "fused.linear",
     "trace.wires",
     "equivalence.wall",
 }
@@ -98,7 +96,7 @@ PLANTED = {
     ),
     "a circle": ("trace/hooks.py", "from mhsa_lib.trace import wires", "No circles"),
     "a kernel that dispatches": (
-        "fused/tiles.py",
+        "fused/tiled.py",
         "from mhsa_lib.fused import dispatch",
         "Fused: modules",
     ),

@@ -195,8 +195,9 @@ class FusedMultiHeadAttention(PackedProjection, Decodes):
         lengths = ragged.lengths_of(mask, x, self._dropout()) if alone else None
         if lengths is not None and self._is_bare():
             return self._without_padding(x, mask, lengths)
-        q, k, v = self._project(x, context)
-        return self.W_O(_concat(self._attend(q, k, v, mask)))
+        # Named nowhere, q, k and v give their memory back before W_O asks for some.
+        z = self._attend(*self._project(x, context), mask)
+        return self.W_O(_concat(z))
 
     def _continued(self, x: Tensor, mask: Any, cache: KeyValueCache) -> Tokens:
         """A pass over new tokens, which counts when W_O too has ended without an error."""

@@ -98,16 +98,17 @@ def against_one_query(call: Call) -> str:
 
 
 FEWEST_WRITTEN, MOST_WRITTEN = 16, 128
-"""Tokens of which weights in bfloat16 are written: no more numbers than in q, k, v and z.
+"""Tokens of which weights in bfloat16 are written, where they are trained.
 
-That is for heads of 32 columns: 128² numbers a head on both sides. In training over 128 tokens,
-all in bfloat16, an explicit softmax took 0.46 to 0.55 of the time of SDPA, whose backward is
-slow there; over 512 tokens 0.77 to 0.93, in quadratic memory; over 16 tokens 0.87 to 0.91
-(whole modules, two cores of a Sapphire Rapids Xeon with AMX). Below 16: not measured.
+128² weights of a head are no more numbers than its q, k, v and z, if it has 32 columns or more;
+beyond, memory would be quadratic. Forward and backward, over 8, 16, 32, 64 and 128 tokens, it
+took 1.31, 0.40, 0.43, 0.33 and 0.32 of the time of SDPA (16 heads of 64, one core of an EPYC).
+Where bfloat16 has units of its own, modules with an explicit softmax took 0.87 to 0.91 over 16
+tokens and 0.46 to 0.55 over 128 (two cores of a Sapphire Rapids Xeon).
 """
 
 FEWEST_WRITTEN_UNTRAINED = 64
-"""The same without gradients; written out over 16 tokens, a forward pass took 1.3 to 1.5."""
+"""The same without gradients: over 16, 32, 64 and 128 tokens 1.74, 1.10, 0.79 and 0.58."""
 
 
 def is_short(dtype: torch.dtype, n_query: int, n_key: int) -> bool:
@@ -133,10 +134,22 @@ def against_written_weights(call: Call) -> str:
 
 
 FEWEST_TILED = 64
-"""Tokens, of queries and of keys, that fill one tile."""
+"""Queries and keys that fill one tile (``cuts.STEP``): fewer would be filled up with zeros.
+
+In bfloat16, over 32, 64, 128 and 512 tokens without a mask, tiles took 5.3, 0.99, 0.75 and 0.73
+of the time of SDPA, and 1.2, 0.63, 0.43 and 0.79 with a backward pass; causal, 5.7, 2.1, 1.3
+and 0.68, and 1.5, 0.72, 0.53 and 0.64 (16 heads of 64, one core of an EPYC). Up to 128 tokens
+weights are written instead, unless heads share keys.
+"""
 
 FEWEST_TILED_FLOAT32 = 256
-"""Tokens from which on tiles are faster than SDPA in float32."""
+"""The same in float32. The number itself was not measured.
+
+Where oneDNN was the faster library, whole modules, with its products in the projections too,
+took 0.66 to 0.71 of the time of packed projections and SDPA over 512 tokens and 0.58 to 0.61
+over 2,048 (the stored benchmark, two cores of an EPYC). Where it was not, tiles alone took 1.8
+over 256 tokens and 1.3 over 512 (one core of another EPYC): so it is asked who is faster.
+"""
 
 
 def against_tiles(call: Call) -> str:

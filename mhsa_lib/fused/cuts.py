@@ -17,7 +17,10 @@ TILE = 4 * 2**20
 """Bytes of scores that exist at a time."""
 
 STEP = 64
-"""Rows and keys of a tile are multiples of this."""
+"""Rows and keys of a tile are multiples of this: few sizes are met for the first time."""
+
+MOST_ROWS, MOST_ROWS_OF_A_BAND = 512, 256
+"""Queries of a tile at most; a finer cut of a band leaves more of it out. Not measured."""
 
 
 class Tile(NamedTuple):
@@ -50,7 +53,7 @@ def cut(n_query: int, n_key: int, band: Band, shift: int, dtype: torch.dtype) ->
     slice(768, 1024, None) slice(0, 1024, None) (256, 255)
     """
     first, last = band.queries(n_query, n_key, shift)
-    most = 512 if band == Band() else 256  # a finer cut of a band leaves more of it out
+    most = MOST_ROWS if band == Band() else MOST_ROWS_OF_A_BAND
     at_once = max(STEP, min(most, TILE // (n_key * dtype.itemsize) // STEP * STEP))
     step = max(STEP, up(n_key // 16))
     tiles, known = [], dict[tuple[int, ...], Tensor]()

@@ -46,10 +46,6 @@ class Row(NamedTuple):
     against: Callable[[Call], str]
     attend: Callable[[Call], HeadOutputs]
 
-    def serves(self, call: Call) -> bool:
-        """Whether nothing speaks against this kernel."""
-        return not self.against(call)
-
 
 def attend(
     q: Queries,

@@ -82,6 +82,7 @@ class LinearFunction(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        """To x, weight and bias, as far as they are asked for."""
         x, weight = ctx.saved_tensors
         rows = grad.reshape(-1, grad.shape[-1])
         # For derivatives of these gradients, products that have derivatives themselves.
