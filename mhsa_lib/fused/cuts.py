@@ -14,7 +14,11 @@ from mhsa_lib import masks
 from mhsa_lib.masks.structure import Band
 
 TILE = 4 * 2**20
-"""Bytes of scores that exist at a time."""
+"""Bytes of scores that exist at a time: few enough to stay in a processor's cache.
+
+Causal attention over 2,048 tokens in tiles of 0.25, 1 and 2 MiB took 1.32, 1.26 and 1.02 of
+that time, and in tiles of 8 MiB the same (float32, 8 heads of 64, one core of an EPYC).
+"""
 
 STEP = 64
 """Rows and keys of a tile are multiples of this: few sizes are met for the first time."""
