@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 
 from mhsa_lib import costs
-from mhsa_lib.fused import linear
+from mhsa_lib.fused import onednn
 from mhsa_lib.results.cells import Cell
 
 ALLOCATOR = {
@@ -111,7 +111,7 @@ def least_seconds(cell: Cell, rate: dict[str, float]) -> float:
 
 def _gemm(rows: int, inner: int, columns: int, dtype: torch.dtype) -> float:
     x, weight = torch.ones(rows, inner, dtype=dtype), torch.ones(columns, inner, dtype=dtype)
-    seconds = min(_least(partial(f, x, weight)) for f in (F.linear, linear.product))
+    seconds = min(_least(partial(f, x, weight)) for f in (F.linear, onednn.product))
     return 2 * rows * inner * columns / seconds
 
 

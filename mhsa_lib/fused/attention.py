@@ -23,17 +23,17 @@ from mhsa_lib.accept import carry, kinds, known
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.cache.static import Decodes, KeyValueCache
 from mhsa_lib.fused import dispatch, linear, ragged
+from mhsa_lib.fused.projection import PackedProjection
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
-from mhsa_lib.trace.watched import bare
 from mhsa_lib.variants.grouped import standard_attention
 
 
-class FusedMultiHeadAttention(Decodes):
+class FusedMultiHeadAttention(PackedProjection, Decodes):
     """Multi-head attention with packed projections and a fused kernel.
 
     On a CPU in float32 a stopwatch decides, once in a process, who multiplies: PyTorch or
     oneDNN, which round differently. For the same bits in every run on one machine fix it: by
-    the environment, ``MHSA_LINEAR=torch`` or ``onednn``, or with ``onednn.linear_by("torch")``.
+    the environment, ``MHSA_LINEAR=torch`` or ``onednn``, or with ``fused.linear_by("torch")``.
 
     Parameters
     ----------
@@ -65,23 +65,10 @@ class FusedMultiHeadAttention(Decodes):
         bias: bool = False,
         dropout: float = 0.0,
     ) -> None:
-        super().__init__()
+        sizes: dict[str, Any] = {"n_kv_heads": n_kv_heads, "d_head": d_head}
+        super().__init__(d_model, n_heads, **sizes, d_context=d_context, bias=bias)
         checks.probability(dropout=dropout)
-        d_head = checks.head_width(d_model, n_heads, d_head)
-        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-        checks.divides(n_heads=n_heads, n_kv_heads=n_kv_heads)
-        self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_head
-        self.n_kv_heads, self.scale, self.dropout = n_kv_heads, d_head**-0.5, dropout
-        self.heads = [n_heads, n_kv_heads, n_kv_heads]
-        self.widths = [n * d_head for n in self.heads]
-        self.d_context = d_model if d_context is None else d_context
-        checks.positive(d_context=self.d_context)
-        if self.d_context == d_model:
-            self.W_QKV = linear.Linear(d_model, sum(self.widths), bias=bias)
-        else:
-            self.W_Q = linear.Linear(d_model, self.widths[0], bias=bias)
-            self.W_KV = linear.Linear(self.d_context, sum(self.widths[1:]), bias=bias)
-        self.W_O = linear.Linear(n_heads * d_head, d_model, bias=bias)
+        self.scale, self.dropout = self.d_head**-0.5, dropout
 
     @classmethod
     def from_attention(cls, attention: MultiHeadAttention) -> "FusedMultiHeadAttention":
@@ -191,110 +178,58 @@ class FusedMultiHeadAttention(Decodes):
         """As ``MultiHeadAttention.forward``; with a ``cache``, x continues its sequences.
 
         ``masks.causal``, ``sliding_window`` and ``padding`` say how far they reach, so that no
-        (query × key) tensor is made, except where it is small (``kernels``). A pass with a
+        (query × key) tensor is made, except where it is small (``dispatch``). A pass with a
         cache has no gradients. It raises ``ValueError`` for a context, another batch, dtype or
         device, no room, or positions that do not continue.
         """
-        if cache is None:
-            return self._pass(x, context, mask)
-        checks.no_context(x, context)
-        if not torch.is_grad_enabled():
-            return self._continued(x, mask, cache)
-        with torch.no_grad():
-            return self._continued(x, mask, cache)
-
-    def _pass(self, x: Tensor, context: Tensor | None, mask: Any) -> Tokens:
+        if cache is not None:
+            checks.no_context(x, context)
+            if not torch.is_grad_enabled():
+                return self._continued(x, mask, cache)
+            with torch.no_grad():
+                return self._continued(x, mask, cache)
         alone = context is None or context is x
         lengths = ragged.lengths_of(mask, x, self._dropout()) if alone else None
         if lengths is not None and self._is_bare():
-            return self._pass_without_padding(x, mask, lengths)
-        z = self._attend(*self._heads(x, context), mask)
-        return self.W_O(z.transpose(-2, -3).flatten(-2))
-
-    def _pass_without_padding(
-        self, x: Tensor, mask: masks.Predicate, lengths: tuple[int, ...]
-    ) -> Tokens:
-        """The real tokens of all sequences as one long sequence: no product meets padding."""
-        checks.tokens("x", x, self.d_model, W=self.W_O)
-        real = ragged.places(lengths, x.shape[-2], x.device)
-        heads = self._heads(x.flatten(end_dim=-2)[real], None)
-        z = ragged.attend(*heads, lengths, mask.structure.band, spend_q=True, **self._options())
-        y = self.W_O(z.transpose(-2, -3).flatten(-2))
-        bias = y.new_zeros(self.d_model) if self.W_O.bias is None else self.W_O.bias.to(y)
-        rows = bias.repeat(x.shape[:-1].numel(), 1)
-        return rows.index_copy_(0, real, y).view(x.shape)
+            return self._without_padding(x, mask, lengths)
+        # Named nowhere, q, k and v give their memory back before W_O asks for some.
+        z = self._attend(*self._project(x, context), mask)
+        return self.W_O(_concat(z))
 
     def _continued(self, x: Tensor, mask: Any, cache: KeyValueCache) -> Tokens:
-        q, k, v = self._heads(x, None)
+        """A pass over new tokens, which counts when W_O too has ended without an error."""
+        q, k, v = self._project(x, None)
         cache.begin(x)
         k, v = cache.extend(k, v)
         z = self._attend(q, k, v, cache.may_look(mask, self.n_heads))
-        y = self.W_O(z.transpose(-2, -3).flatten(-2))
+        y = self.W_O(_concat(z))
         cache.end()
         return y
 
-    def _heads(self, x: Tensor, context: Tensor | None) -> tuple[Queries, Keys, Values]:
+    def _without_padding(
+        self, x: Tensor, mask: masks.Predicate, lengths: tuple[int, ...]
+    ) -> Tokens:
+        """The real tokens of all sequences end to end: no product meets padding."""
         checks.tokens("x", x, self.d_model, W=self.W_O)
-        if (context is None or context is x) and not self._apart(x):
-            q, k, v = self._projected(x)
-        else:
-            q, k, v = self._projected_apart(x, x if context is None else context)
-        return q.transpose(-2, -3), k.transpose(-2, -3), v.transpose(-2, -3)
-
-    def _projected(self, x: Tensor) -> tuple[Tensor, ...]:
-        rows = self.W_QKV(x).unflatten(-1, (-1, self.d_head))
-        return rows.split(self.heads, dim=-2)
-
-    def _projected_apart(self, x: Tensor, context: Tensor) -> tuple[Tensor, ...]:
-        checks.tokens("context", context, self.d_context, "d_context", W=self.W_O)
-        checks.same_batch(x, context)
-        if self.d_context != self.d_model:
-            maps = self.W_Q(x), *self.W_KV(context).chunk(2, dim=-1)
-            return tuple(t.unflatten(-1, (-1, self.d_head)) for t in maps)
-        if not bare(self.W_QKV, linear.Linear):
-            return self._projected(x)[0], *self._projected(context)[1:]
-        d_heads, *d_kv_heads = self.widths
-        parts = [d_heads, sum(d_kv_heads)]
-        W_Q, W_KV = self.W_QKV.weight.split(parts)
-        bias = self.W_QKV.bias
-        b_Q, b_KV = (None, None) if bias is None else bias.split(parts)
-        k, v = linear.linear(context, W_KV, b_KV).chunk(2, dim=-1)
-        rows = linear.linear(x, W_Q, b_Q), k, v
-        return tuple(t.unflatten(-1, (-1, self.d_head)) for t in rows)
+        real = ragged.places(lengths, x.shape[-2], x.device)
+        q, k, v = self._project(x.flatten(end_dim=-2)[real], None)
+        options: dict[str, Any] = {"scale": self.scale, "dropout": self._dropout()}
+        z = dispatch.attend(q, k, v, mask, lengths=lengths, spend_q=True, **options)
+        return ragged.padded(self.W_O(_concat(z)), real, x.shape[:-1], self.W_O.bias)
 
     def _attend(self, q: Queries, k: Keys, v: Values, mask: Any) -> HeadOutputs:
         spend_q = not is_compiling() and q.shape[-2] > 1 and self._owns_q()
-        return dispatch.attend(q, k, v, mask, spend_q=spend_q, **self._options())
-
-    def _is_bare(self) -> bool:
-        """Whether both maps may be read past: what hooks and wrappers add, only calls give."""
-        one = self.d_context == self.d_model
-        return one and all(bare(W, linear.Linear) for W in (self.W_QKV, self.W_O))
-
-    def _apart(self, x: Tensor) -> bool:
-        """Whether q is computed alone: it has to be, or z can then take its place in memory."""
-        if self.d_context != self.d_model:
-            return True
-        if is_compiling() or x.shape[-2] < 256 or torch.is_grad_enabled():
-            return False
-        return x.is_cpu and bare(self.W_QKV, linear.Linear)
-
-    def _owns_q(self) -> bool:
-        """Whether nobody else holds q, as a hook could: then z may take its place in memory."""
-        W = self.W_QKV if self.d_context == self.d_model else self.W_Q
-        return bare(W, linear.Linear)
-
-    def _held(self) -> dict[str, slice]:
-        """Which of W_Q, W_K and W_V each map holds."""
-        if self.d_context == self.d_model:
-            return {"W_QKV": slice(0, 3)}
-        return {"W_Q": slice(0, 1), "W_KV": slice(1, 3)}
+        return dispatch.attend(
+            q, k, v, mask, scale=self.scale, dropout=self._dropout(), spend_q=spend_q
+        )
 
     def _dropout(self) -> float:
         return self.dropout if self.training else 0.0
 
-    def _options(self) -> dict[str, Any]:
-        return {"scale": self.scale, "dropout": self._dropout()}
+
+def _concat(z: HeadOutputs) -> Tensor:
+    """As ``functional.concat_heads``, without its few microseconds for reading a pattern."""
+    return z.transpose(-2, -3).flatten(-2)
 
 
 _BARE: kinds.Kinds = {

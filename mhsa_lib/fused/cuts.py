@@ -14,10 +14,17 @@ from mhsa_lib import masks
 from mhsa_lib.masks.structure import Band
 
 TILE = 4 * 2**20
-"""Bytes of scores that exist at a time."""
+"""Bytes of scores that exist at a time: few enough to stay in a processor's cache.
+
+Causal attention over 2,048 tokens in tiles of 0.25, 1 and 2 MiB took 1.32, 1.26 and 1.02 of
+that time, and in tiles of 8 MiB the same (float32, 8 heads of 64, one core of an EPYC).
+"""
 
 STEP = 64
-"""Rows and keys of a tile are multiples of this."""
+"""Rows and keys of a tile are multiples of this: few sizes are met for the first time."""
+
+MOST_ROWS, MOST_ROWS_OF_A_BAND = 512, 256
+"""Queries of a tile at most; a finer cut of a band leaves more of it out. Not measured."""
 
 
 class Tile(NamedTuple):
@@ -50,7 +57,7 @@ def cut(n_query: int, n_key: int, band: Band, shift: int, dtype: torch.dtype) ->
     slice(768, 1024, None) slice(0, 1024, None) (256, 255)
     """
     first, last = band.queries(n_query, n_key, shift)
-    most = 512 if band == Band() else 256  # a finer cut of a band leaves more of it out
+    most = MOST_ROWS if band == Band() else MOST_ROWS_OF_A_BAND
     at_once = max(STEP, min(most, TILE // (n_key * dtype.itemsize) // STEP * STEP))
     step = max(STEP, up(n_key // 16))
     tiles, known = [], dict[tuple[int, ...], Tensor]()

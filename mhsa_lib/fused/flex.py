@@ -18,32 +18,28 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import checks, masks
-from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
+from mhsa_lib.fused.call import Call
+from mhsa_lib.shapes import HeadOutputs
 
 FEWEST = 128
-"""Fewer queries than fill one block are not worth compiling for."""
+"""Fewer queries than fill one block of 128 × 128 are not worth compiling for: not measured."""
 
 TAKES_ANY_SIZE = torch.__version__ >= "2.7"
 """Before, FlexAttention with sizes as variables failed (pytorch/pytorch#139064, #146745)."""
 
 
-def serves(q: Queries, mask: masks.Predicate, dropout: float) -> bool:
-    """Whether FlexAttention is the kernel for this.
-
-    It is on CUDA, for 128 queries or more of 16 columns or more, without dropout, from
-    torch 2.7 on.
-    """
-    fits = q.ndim == 4 and q.shape[-2] >= FEWEST and q.shape[-1] >= 16
-    return q.device.type == "cuda" and TAKES_ANY_SIZE and fits and not dropout
+NARROWEST = 16
+"""Columns of a head that the compiled kernel needs at least."""
 
 
-def attend(q: Queries, k: Keys, v: Values, mask: masks.Predicate, scale: float) -> HeadOutputs:
+def attend_by_flex(call: Call) -> HeadOutputs:
     """z under a predicate; a query that sees nothing gets zeros."""
+    q, k, mask = call.q, call.k, call.mask
     made = _kept if mask.fixed else _blocks
     with torch.inference_mode(False):  # a later call may need gradients, and find them kept
         blocks = made(mask, len(q), q.shape[-3], q.shape[-2], k.shape[-2], q.device)
-    grouped = q.shape[-3] != k.shape[-3]
-    return _kernel(q.device.type)(q, k, v, block_mask=blocks, scale=scale, enable_gqa=grouped)
+    kernel, grouped = _kernel(q.device.type), q.shape[-3] != k.shape[-3]
+    return kernel(q, k, call.v, block_mask=blocks, scale=call.scale, enable_gqa=grouped)
 
 
 def _blocks(

@@ -10,7 +10,12 @@ from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 FEW_ROWS = 64
-"""Up to so many rows it pays to lay a weight out before the product."""
+"""Up to so many rows it pays to lay a weight out before the product.
+
+A weight of 512 × 1,536 that is laid out took 0.45 of the time of ``F.linear`` for 4 rows, 0.72
+for 16, 0.75 for 32 and 0.82 for 64, where without it took 0.83 too (float32, one core of an
+EPYC). On a Sapphire Rapids Xeon it was 0.41 for 16 rows and 0.92 to 1.02 from 128 on.
+"""
 
 
 class Pack(NamedTuple):

@@ -13,9 +13,8 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import masks
-from mhsa_lib.fused import choice, dispatch, linear, varlen
-from mhsa_lib.masks.structure import Band, positions
-from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
+from mhsa_lib.fused import choice, onednn
+from mhsa_lib.masks.structure import positions
 from mhsa_lib.trace.watched import only_run
 
 
@@ -31,14 +30,13 @@ def lengths_of(mask: Any, x: Tensor, dropout: float = 0.0) -> tuple[int, ...] | 
     """
     if not isinstance(mask, masks.Predicate) or x.ndim != 3 or not only_run():
         return None
-    lengths = mask.structure.query_lengths
-    known = (
-        mask.structure.exact and lengths is not None and lengths == mask.structure.key_lengths
-    )
+    structure = mask.structure
+    lengths = structure.query_lengths
+    known = structure.exact and lengths is not None and lengths == structure.key_lengths
     if lengths is None or not known or len(lengths) != len(x):
         return None
     trained = (torch.is_grad_enabled() or dropout) and x.is_cpu
-    if trained and choice.is_short(linear.computing_in(x), *[x.shape[1]] * 2):
+    if trained and choice.is_short(onednn.computing_in(x), *[x.shape[1]] * 2):
         return None
     lengths = tuple(min(length, x.shape[1]) for length in lengths)
     return None if sum(lengths) == x.shape[0] * x.shape[1] else lengths
@@ -55,31 +53,13 @@ def places(lengths: tuple[int, ...], n_tokens: int, device: torch.device) -> Ten
     return torch.cat([positions(length, start, device) for length, start in pairs])
 
 
-def attend(
-    q: Queries,
-    k: Keys,
-    v: Values,
-    lengths: tuple[int, ...],
-    band: Band,
-    *,
-    scale: float,
-    dropout: float = 0.0,
-    spend_q: bool = False,
-) -> HeadOutputs:
-    """z of (head, token, d_head), where the tokens are those of all sequences.
+def padded(y: Tensor, real: Tensor, shape: torch.Size, bias: Tensor | None) -> Tensor:
+    """Real rows back in their places, in a batch whose other rows are the bias of W_O.
 
-    >>> q, k, v = (torch.randn(2, 5, 4) for _ in range(3))
-    >>> z = attend(q, k, v, (2, 3), Band(), scale=0.5)
-    >>> second = dispatch.attend(q[:, 2:], k[:, 2:], v[:, 2:], None, scale=0.5)
-    >>> torch.allclose(z[:, 2:], second, atol=1e-6)
-    True
+    >>> padded(torch.ones(1, 2), torch.tensor([1]), torch.Size([1, 2]), None)
+    tensor([[[0., 0.],
+             [1., 1.]]])
     """
-    if varlen.serves(q, band, dropout):
-        return varlen.attend(q, k, v, lengths, band, scale)
-    rule = masks.Predicate(band.allows, "band", masks.Structure(band, exact=True))
-    options: dict[str, Any] = {"scale": scale, "dropout": dropout, "spend_q": spend_q}
-    each = []
-    for part in zip(*(t.split(lengths, dim=-2) for t in (q, k, v)), strict=True):
-        one, keys, values = (t[None] for t in part)  # kernels take a batch axis
-        each.append(dispatch.attend(one, keys, values, rule, **options)[0])
-    return torch.cat(each, dim=-2)
+    row = y.new_zeros(y.shape[-1]) if bias is None else bias.to(y)
+    rows = row.repeat(shape.numel(), 1)
+    return rows.index_copy_(0, real, y).view(*shape, y.shape[-1])

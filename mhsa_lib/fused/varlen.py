@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib.masks.structure import Band
-from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
+from mhsa_lib.fused.call import Call
+from mhsa_lib.shapes import HeadOutputs
 
 PASSED = {
     *("query", "key", "value", "cu_seq_q", "cu_seq_k", "max_q", "max_k"),
@@ -23,27 +23,15 @@ PASSED = {
 """What torch's function has to take. It came before some of its arguments did."""
 
 
-def serves(q: Queries, band: Band, dropout: float) -> bool:
-    """Whether there is such a kernel for this: CUDA, half precision, no dropout, new torch."""
-    return (
-        q.device.type == "cuda"
-        and q.dtype in (torch.float16, torch.bfloat16)
-        and not dropout
-        and band.ahead in (None, 0)
-        and kernel() is not None
-    )
-
-
-def attend(
-    q: Queries, k: Keys, v: Values, lengths: tuple[int, ...], band: Band, scale: float
-) -> HeadOutputs:
+def attend_by_varlen(call: Call) -> HeadOutputs:
     """z of (head, token, d_head), the tokens of all sequences one after the other."""
-    call = kernel()
-    assert call is not None, "asked without serves()"
-    ends = running(lengths, q.device)
+    one_kernel, lengths, band = kernel(), call.lengths, call.mask.structure.band
+    assert one_kernel is not None, "choice.against_varlen was not asked"
+    assert lengths is not None, "sequences do not lie end to end"
+    ends = running(lengths, call.q.device)
     before, after = (-1 if limit is None else limit for limit in (band.behind, band.ahead))
-    Q, K, V = (t.transpose(0, 1) for t in (q, k, v))
-    z = call(
+    Q, K, V = (t.transpose(0, 1) for t in (call.q, call.k, call.v))
+    z = one_kernel(
         query=Q,
         key=K,
         value=V,
@@ -51,9 +39,9 @@ def attend(
         cu_seq_k=ends,
         max_q=max(lengths),
         max_k=max(lengths),
-        scale=scale,
+        scale=call.scale,
         window_size=(before, after),
-        enable_gqa=q.shape[0] != k.shape[0],
+        enable_gqa=call.q.shape[0] != call.k.shape[0],
     )
     assert isinstance(z, Tensor)
     return z.transpose(0, 1)

@@ -5,63 +5,39 @@ mask is added, -inf where it forbids, which takes a fraction of the time of fill
 """
 
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from mhsa_lib import masks
+from mhsa_lib.fused.call import Call
 from mhsa_lib.masks.structure import Band
-from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
+from mhsa_lib.shapes import HeadOutputs
 
 
-def attend(q: Queries, k: Keys, v: Values, allowed: Tensor | None, scale: float) -> HeadOutputs:
-    """z of a boolean mask, None for all; a query that sees nothing gets zeros.
+def attend_by_written_weights(call: Call) -> HeadOutputs:
+    """z under any mask; a query that sees nothing gets zeros.
 
     >>> q, k, v = (torch.randn(2, 3, 5, 4) for _ in range(3))
-    >>> z = attend(q, k, v, None, scale=0.5)
+    >>> z = attend_by_written_weights(Call.of(q, k, v, None, scale=0.5))
     >>> torch.allclose(z, torch.softmax(q @ k.mT / 2, dim=-1) @ v, atol=1e-6)
     True
     """
-    addend, blind = (None, None) if allowed is None else _added(allowed, q.dtype)
-    return _mixed(q, k, v, addend, blind, scale)
-
-
-def attend_in_band(
-    q: Queries, k: Keys, v: Values, band: Band, shift: int, scale: float
-) -> HeadOutputs:
-    """z of a band, whose mask is made once; the query in row i stands at i + ``shift``.
-
-    >>> q, k, v = (torch.randn(2, 3, 5, 4) for _ in range(3))
-    >>> z = attend_in_band(q, k, v, Band(ahead=0), 0, scale=0.5)
-    >>> torch.allclose(z, attend(q, k, v, masks.causal.dense(5, 5), 0.5), atol=1e-6)
-    True
-    """
-    addend, blind = _of_band(band, shift, q.shape[-2], k.shape[-2], q.dtype)
-    return _mixed(q, k, v, addend, blind, scale)
-
-
-def attend_few(q: Queries, k: Keys, v: Values, scale: float) -> HeadOutputs:
-    """z of one query or a few and very many keys: as the left factor, keys are read faster.
-
-    >>> q, k, v = torch.randn(2, 1, 4), torch.randn(2, 9, 4), torch.randn(2, 9, 4)
-    >>> torch.allclose(attend_few(q, k, v, 0.5), attend(q, k, v, None, 0.5), atol=1e-6)
-    True
-    """
-    scores = (k @ (scale * q).mT).mT
-    return torch.softmax(scores, dim=-1).to(v.dtype) @ v
-
-
-def _mixed(
-    q: Queries, k: Keys, v: Values, addend: Tensor | None, blind: Tensor | None, scale: float
-) -> HeadOutputs:
-    scores = (scale * q) @ k.mT
+    q, k, v, addend, blind = call.q, call.k, call.v, None, None
+    if call.band is None:
+        allowed = masks.resolve(call.mask, (*q.shape[:-1], k.shape[-2]), q.device)
+        addend, blind = _added(allowed, q.dtype)
+    elif not call.sees_all:
+        addend, blind = _of_band(call.band, call.shift, call.n_query, call.n_key, q.dtype)
+    scores = (call.scale * q) @ k.mT
     if addend is not None:
         scores += addend
     z = torch.softmax(scores, dim=-1).to(v.dtype) @ v
     return z if blind is None else z.masked_fill(blind, 0.0)
 
 
-def _added(allowed: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
+def _added(allowed: Any, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
     """What is added to the scores, and the queries that see nothing, if there are any."""
     blind = ~allowed.any(dim=-1, keepdim=True)
     if not blind.any():

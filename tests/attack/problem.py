@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import FusedMultiHeadAttention
-from mhsa_lib.fused import linear
+from mhsa_lib.fused import blas, onednn
 from tests.attack import layouts, oracle, rules
 from tests.attack.draw import Draw
 from tests.attack.outcome import Finding, close, same
@@ -210,26 +210,26 @@ def surroundings(draw: Draw, p: Problem | None = None, mode: str = "") -> Iterat
 @contextmanager
 def library(draw: Draw) -> Iterator[None]:
     """As on a processor where oneDNN is the faster library, or is not: no stopwatch decides."""
-    by_onednn = draw.chance(0.5) and linear.is_here()
+    by_onednn = draw.chance(0.5) and onednn.is_here()
     draw.note(onednn=by_onednn)
-    real, linear.is_faster = linear.is_faster, lambda: by_onednn
+    real, blas.is_faster = blas.is_faster, lambda: by_onednn
     try:
         yield
     finally:
-        linear.is_faster = real
+        blas.is_faster = real
 
 
-PROBE = linear.is_faster
+PROBE = blas.is_faster
 
 
 @contextmanager
 def first_measurement() -> Iterator[None]:
     """As in a new process, where it was not measured yet which library is the faster."""
     forget = getattr(PROBE, "cache_clear", lambda: None)
-    forced, linear.is_faster = linear.is_faster, PROBE
+    forced, blas.is_faster = blas.is_faster, PROBE
     forget()
     try:
         yield
     finally:
-        linear.is_faster = forced
+        blas.is_faster = forced
         forget()

@@ -8,7 +8,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, costs, masks, naive
-from mhsa_lib.fused import linear
+from mhsa_lib.fused import linear_by
 from mhsa_lib.stages import Attend, Split
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.helpers.drawn import cases, mha, rand
@@ -110,7 +110,7 @@ def test_what_a_hook_or_a_wrapper_holds_stays_as_it_is(name):
         return y.mean(dim=0, keepdim=True).expand_as(y)
 
     fused.W_QKV.register_forward_hook(hook)
-    with linear.linear_by("onednn"), torch.no_grad():
+    with linear_by("onednn"), torch.no_grad():
         y = fused(x)
     assert_close(y, fused(x), rtol=0, atol=tolerance)  # with gradients nothing is spent
     assert all(torch.equal(*kept[i : i + 2]) for i in (0, 2))
@@ -119,7 +119,7 @@ def test_what_a_hook_or_a_wrapper_holds_stays_as_it_is(name):
 def test_what_came_in_stays_as_it_is():
     fused, x = FusedMultiHeadAttention(12, 3, d_context=8), torch.randn(2, 300, 12)
     fused.W_Q, before = nn.Identity(), x.clone()
-    with linear.linear_by("onednn"), torch.no_grad():
+    with linear_by("onednn"), torch.no_grad():
         fused(x, torch.randn(2, 300, 8))
     assert torch.equal(x, before)
 

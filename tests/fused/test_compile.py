@@ -8,7 +8,7 @@ from torch.export import Dim, export
 from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, masks, trace
-from mhsa_lib.fused.linear import linear_by
+from mhsa_lib.fused import linear_by
 from tests.helpers.drawn import mha, rand
 
 pytestmark = pytest.mark.nohook

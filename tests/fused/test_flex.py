@@ -8,7 +8,8 @@ from torch.testing import assert_close
 
 from mhsa_lib import masks
 from mhsa_lib.equivalence import wall
-from mhsa_lib.fused import dispatch, flex
+from mhsa_lib.fused import explain, flex
+from mhsa_lib.fused.call import Call
 from tests.fused.test_dispatch import rules
 from tests.helpers.fused_paths import by
 
@@ -19,10 +20,14 @@ pytestmark = [
 ]
 
 
+def attend(q, k, v, mask, scale):
+    return flex.attend_by_flex(Call.of(q, k, v, mask, scale=scale))
+
+
 def in_flex(q, k, v, mask, scale):
     everything = masks.custom(lambda query, key: (query >= 0) & (key >= 0))
     q, k, v = (t.detach() for t in (q, k, v))  # FlexAttention has no backward on a CPU
-    return flex.attend(q, k, v, everything if mask is None else mask, scale)
+    return attend(q, k, v, everything if mask is None else mask, scale)
 
 
 def test_it_stands_in_the_wall():
@@ -42,7 +47,7 @@ def test_it_gives_what_the_boolean_tensor_gives(name, sizes):
     q, k, v = (
         torch.randn(2, h, n, 16) for h, n in ((4, sizes[0]), (2, sizes[1]), (2, sizes[1]))
     )
-    z = flex.attend(q, k, v, known[name], 0.25)
+    z = attend(q, k, v, known[name], 0.25)
     dense = masks.resolve(known[name], (2, 4, *sizes), q.device)
     blind = ~dense.any(dim=-1, keepdim=True)
     wanted = torch.nn.functional.scaled_dot_product_attention(
@@ -53,7 +58,7 @@ def test_it_gives_what_the_boolean_tensor_gives(name, sizes):
 
 def under(mask, n_query=128, n_key=128):
     q, k = (torch.ones(1, 1, n, 16) for n in (n_query, n_key))
-    return flex.attend(q, k, k.cumsum(dim=-2), mask, 0.25)
+    return attend(q, k, k.cumsum(dim=-2), mask, 0.25)
 
 
 @pytest.mark.parametrize(
@@ -107,22 +112,25 @@ def on_a_gpu(n_query, **options):
         return torch.empty(2, 4, n_query, 64, device="cuda", **options)
 
 
+def kernel(q, mask=None, **options):
+    return explain(q, q, q, masks.prefix(2) if mask is None else mask, **options).kernel
+
+
 def test_few_queries_are_left_to_a_boolean_tensor(monkeypatch):
     monkeypatch.setattr(flex, "TAKES_ANY_SIZE", True)
-    monkeypatch.setattr(flex, "attend", lambda *given: "compiled")
-    monkeypatch.setattr(dispatch, "_with_tensor", lambda *given: "boolean tensor")
-    chosen = [
-        dispatch.attend(on_a_gpu(n), on_a_gpu(500), on_a_gpu(500), masks.prefix(2), scale=1.0)
-        for n in (1, 5, 127, 128, 500)
-    ]
-    assert chosen == ["boolean tensor"] * 3 + ["compiled"] * 2
+    k = on_a_gpu(500)
+    chosen = [explain(on_a_gpu(n), k, k, masks.prefix(2)).kernel for n in (1, 5, 127, 128, 500)]
+    assert chosen == ["SDPA under a tensor"] * 3 + ["FlexAttention"] * 2
 
 
 def test_a_torch_that_compiles_for_one_size_only_is_not_asked(monkeypatch):
     for takes_any in (True, False):
         monkeypatch.setattr(flex, "TAKES_ANY_SIZE", takes_any)
-        assert flex.serves(on_a_gpu(200), masks.causal, 0.0) is takes_any
-    assert not flex.serves(on_a_gpu(200), masks.causal, 0.1)
+        assert (kernel(on_a_gpu(200)) == "FlexAttention") is takes_any
+    monkeypatch.setattr(flex, "TAKES_ANY_SIZE", True)
+    assert kernel(on_a_gpu(200), dropout=0.1) == "SDPA under a tensor"
+    by_tensor = masks.prefix(2).dense(200, 200)
+    assert kernel(on_a_gpu(200), mask=by_tensor) == "SDPA under a tensor"
 
 
 def test_a_new_number_of_keys_compiles_nothing_from_the_second_on(monkeypatch):
@@ -149,8 +157,8 @@ def test_a_new_number_of_keys_compiles_nothing_from_the_second_on(monkeypatch):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU: not run here")
 def test_on_a_gpu_it_serves_every_predicate():
     q = torch.randn(2, 4, 256, 64, device="cuda", dtype=torch.bfloat16)
-    assert flex.serves(q, masks.prefix(2), 0.0)
-    z = flex.attend(q, q, q, masks.prefix(2), 0.125)
+    assert kernel(q) == "FlexAttention"
+    z = attend(q, q, q, masks.prefix(2), 0.125)
     wanted = torch.nn.functional.scaled_dot_product_attention(
         q, q, q, masks.prefix(2).dense(256, 256, device="cuda"), scale=0.125
     )

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -10,11 +9,9 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.utils import parametrize
 from torch.testing import assert_close
 
-from mhsa_lib import trace_ops
 from mhsa_lib.fused import linear
 from tests.helpers.fused_paths import machine
 
@@ -107,113 +104,6 @@ def test_its_gradients_have_derivatives(rows):
             second = sum(g.square().sum() for g in first)
             found.append(torch.autograd.grad(second, (x, W, b)))
     assert_close(*found, atol=1e-4, rtol=1e-4)
-
-
-# --- whose product it is ---------------------------------------------------------------------
-
-
-@pytest.fixture
-def environment(monkeypatch):
-    """A process that has read nothing yet: what MHSA_LINEAR says, and how often is measured."""
-    real, measured = linear.is_faster, []
-    monkeypatch.setattr(linear, "is_faster", lambda: measured.append(1) or real())
-
-    def set_to(value):
-        linear._by_environment.cache_clear()
-        monkeypatch.delenv("MHSA_LINEAR", raising=False)
-        if value is not None:
-            monkeypatch.setenv("MHSA_LINEAR", value)
-        return measured
-
-    yield set_to
-    monkeypatch.undo()
-    linear._by_environment.cache_clear()
-
-
-@pytest.mark.parametrize(("value", "chosen"), [("torch", False), ("onednn", True)])
-def test_the_environment_decides_and_nothing_is_measured(value, chosen, environment):
-    measured = environment(value)
-    assert linear.is_chosen() is chosen
-    linear.Linear(4, 3).pack()
-    assert not measured
-
-
-@pytest.mark.parametrize("value", [None, "", "auto"])
-def test_without_a_choice_it_is_measured(value, environment):
-    measured = environment(value)
-    assert linear.is_chosen() is linear.is_faster()
-    assert measured
-
-
-def test_a_block_decides_before_the_environment(environment):
-    environment("torch")
-    with linear.linear_by("onednn"):
-        assert linear.is_chosen()
-        with linear.linear_by("torch"):
-            assert not linear.is_chosen()
-        assert linear.is_chosen()
-    assert not linear.is_chosen()
-
-
-def test_a_block_decides_for_its_own_thread(environment):
-    environment("torch")
-    with linear.linear_by("onednn"), ThreadPoolExecutor(1) as thread:
-        assert not thread.submit(linear.is_chosen).result()
-
-
-@pytest.mark.parametrize("value", ["mkl", "Torch"])
-def test_another_word_is_refused(value, environment):
-    words = f"='{value}' is unknown; choose auto, torch, onednn."
-    with pytest.raises(ValueError, match="linear_by" + words), linear.linear_by(value):
-        pass
-    environment(value)
-    with pytest.raises(ValueError, match="MHSA_LINEAR" + words):
-        linear.Linear(4, 3)
-
-
-def test_onednn_is_refused_where_there_is_none(monkeypatch):
-    monkeypatch.setattr(linear, "is_here", lambda: False)
-    words = "linear_by='onednn', but this PyTorch cannot call oneDNN; choose auto or torch"
-    with pytest.raises(ValueError, match=words), linear.linear_by("onednn"):
-        pass
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("rows", [1, 4, 16, 64, 200])
-def test_by_torch_every_bit_is_that_of_f_linear(rows):
-    W, x = packed(), torch.randn(rows, 8)
-    with linear.linear_by("torch"):
-        assert torch.equal(W(x), F.linear(x, W.weight, W.bias))
-        ops = trace_ops(W, x)
-    assert not [op.name for op in ops if "pointwise" in op.name]
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
-def test_the_measurement_knows_no_defaults_and_is_not_seen(dtype):
-    torch.set_default_dtype(dtype)
-    try:
-        with (
-            torch.device("meta"),
-            torch.autocast("cpu", torch.bfloat16),
-            torch.inference_mode(),
-            FakeTensorMode(),
-        ):
-            assert isinstance(linear.is_faster.__wrapped__(), bool)
-        assert not trace_ops(linear.is_faster.__wrapped__)
-        assert torch.func.vmap(lambda x: x + linear.is_faster.__wrapped__())(
-            torch.ones(2)
-        ).sum()
-    finally:
-        torch.set_default_dtype(torch.float32)
-
-
-def test_a_measurement_that_fails_is_an_error_and_no_answer(monkeypatch):
-    linear.is_faster.cache_clear()
-    with monkeypatch.context() as patch:
-        patch.setattr(linear, "_measured", lambda: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            linear.is_faster()
-    assert isinstance(linear.is_faster(), bool)
 
 
 # --- packed ----------------------------------------------------------------------------------

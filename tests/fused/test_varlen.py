@@ -9,7 +9,9 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from mhsa_lib.fused import varlen
+from mhsa_lib import masks
+from mhsa_lib.fused import choice, varlen
+from mhsa_lib.fused.call import Call
 from mhsa_lib.masks.structure import Band
 
 MODULE = "torch.nn.attention.varlen"
@@ -31,6 +33,15 @@ def on_a_gpu(**options):
         return torch.empty(4, 12, 64, device="cuda", **{"dtype": torch.bfloat16} | options)
 
 
+def call(q, k, band, scale=1.0, lengths=(5, 7), **options):
+    mask = masks.Predicate(band.allows, "band", masks.Structure(band, exact=True))
+    return Call.of(q, k, k, mask, scale=scale, lengths=lengths, **options)
+
+
+def against(q, band, **options):
+    return choice.against_varlen(call(q, q, band, **options))
+
+
 def standing_in(monkeypatch, function):
     module = ModuleType(MODULE)
     module.varlen_attn = function
@@ -39,11 +50,13 @@ def standing_in(monkeypatch, function):
 
 
 def test_it_serves_half_precision_on_a_gpu_without_dropout():
-    assert varlen.serves(on_a_gpu(), Band(ahead=0, behind=3), 0.0)
-    assert not varlen.serves(on_a_gpu(), Band(ahead=1), 0.0)
-    assert not varlen.serves(on_a_gpu(), Band(), 0.1)
-    assert not varlen.serves(on_a_gpu(dtype=torch.float32), Band(), 0.0)
-    assert not varlen.serves(torch.empty(4, 12, 64, dtype=torch.bfloat16), Band(), 0.0)
+    on_a_cpu = torch.empty(4, 12, 64, dtype=torch.bfloat16)
+    assert against(on_a_gpu(), Band(ahead=0, behind=3)) == ""
+    assert against(on_a_gpu(), Band(ahead=1)) == "queries look ahead, but not at all keys"
+    assert against(on_a_gpu(), Band(), dropout=0.1) == "weights are dropped"
+    assert against(on_a_gpu(dtype=torch.float32), Band()) == "numbers of more than 16 bits"
+    assert against(on_a_cpu, Band()) == "not on CUDA"
+    assert against(on_a_gpu(), Band(), lengths=None) == "no sequences lie end to end"
 
 
 def test_a_torch_whose_kernel_takes_fewer_arguments_is_not_asked(monkeypatch):
@@ -52,12 +65,12 @@ def test_a_torch_whose_kernel_takes_fewer_arguments_is_not_asked(monkeypatch):
 
     standing_in(monkeypatch, first)
     assert varlen.kernel() is None
-    assert not varlen.serves(on_a_gpu(), Band(), 0.0)
+    assert against(on_a_gpu(), Band()) == "this torch has no kernel for it"
 
 
 def test_a_torch_without_it_is_not_asked(monkeypatch):
     monkeypatch.setattr(varlen, "find_spec", lambda name: None)
-    assert not varlen.serves(on_a_gpu(), Band(), 0.0)
+    assert against(on_a_gpu(), Band()) == "this torch has no kernel for it"
 
 
 def test_the_installed_torch_takes_every_argument_that_is_passed(monkeypatch):
@@ -70,7 +83,7 @@ def test_the_installed_torch_takes_every_argument_that_is_passed(monkeypatch):
     standing_in(monkeypatch, calls)
     varlen.kernel.cache_clear()
     q, k = torch.randn(4, 5, 16), torch.randn(2, 5, 16)
-    z = varlen.attend(q, k, k, (2, 3), Band(ahead=0, behind=7), 0.25)
+    z = varlen.attend_by_varlen(call(q, k, Band(ahead=0, behind=7), 0.25, (2, 3)))
     assert torch.equal(z, q)
     (given,) = (call.kwargs for call in calls.mock_calls)
     assert set(given) == varlen.PASSED

@@ -15,7 +15,7 @@ from torch.nn.utils import parametrize
 from torch.utils.checkpoint import checkpoint
 
 from mhsa_lib import FusedMultiHeadAttention, masks
-from mhsa_lib.fused.linear import linear_by
+from mhsa_lib.fused import linear_by
 from tests.helpers.drawn import filled
 
 LENGTHS = [0, 1, 5, 255, 256, 257]

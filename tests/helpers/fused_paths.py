@@ -5,25 +5,27 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from mhsa_lib import masks
 from mhsa_lib.equivalence import wall
 from mhsa_lib.equivalence.peers import NotApplicableError
-from mhsa_lib.fused import dispatch, linear, tiles, written
+from mhsa_lib.fused import blas
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
-from mhsa_lib.masks.structure import NO_LIMIT
+from mhsa_lib.fused.blocks import attend_in_blocks
+from mhsa_lib.fused.call import Call
+from mhsa_lib.fused.tiled import attend_in_tiles
+from mhsa_lib.fused.written import attend_by_written_weights
 
 Kernel = Callable[..., Tensor]
 
 
 def machine(*, onednn_is_faster: bool):
     """As on a processor where oneDNN is the faster library, or is not."""
-    return linear.linear_by("onednn" if onednn_is_faster else "torch")
+    return blas.linear_by("onednn" if onednn_is_faster else "torch")
 
 
 def by(kernel: Kernel, case: wall.Case) -> Tensor:
     """One pass with this kernel between the projections."""
     fused = FusedMultiHeadAttention.from_attention(case.attention)
-    heads = fused._heads(case.x, case.context)
+    heads = fused._project(case.x, case.context)
     z = kernel(*heads, case.predicate, fused.scale)
     return fused.W_O(z.transpose(-2, -3).flatten(-2))
 
@@ -33,21 +35,19 @@ def in_tiles(q, k, v, mask, scale):
         not mask.structure.exact or mask.structure.key_lengths is not None
     ):
         raise NotApplicableError("bands only")
-    band = NO_LIMIT if mask is None else mask.structure.band
-    return tiles.attend(q, k, v, scale, band, k.shape[-2] - q.shape[-2])
+    return attend_in_tiles(Call.of(q, k, v, mask, scale=scale))
 
 
 def in_blocks(q, k, v, mask, scale):
     if mask is None:
         raise NotApplicableError("a mask")
-    return dispatch._blocks(q, k, v, mask, {"scale": scale, "dropout_p": 0.0, "spend_q": False})
+    return attend_in_blocks(Call.of(q, k, v, mask, scale=scale))
 
 
 def written_out(q, k, v, mask, scale):
     if q.shape[-3] != k.shape[-3]:
         raise NotApplicableError("heads of their own")
-    allowed = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
-    return written.attend(q, k, v, allowed, scale)
+    return attend_by_written_weights(Call.of(q, k, v, mask, scale=scale))
 
 
 def packed(case: wall.Case) -> Tensor:
