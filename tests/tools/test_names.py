@@ -12,11 +12,10 @@ CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 def there(name: str) -> bool:
     module, _, attribute = name.rpartition(".")
-    if "." not in module and module != "mhsa_lib":
+    try:
+        return hasattr(import_module(module), attribute) or find_spec(name) is not None
+    except ModuleNotFoundError:
         return False
-    if find_spec(module) is None:
-        return False
-    return hasattr(import_module(module), attribute) or find_spec(name) is not None
 
 
 def test_the_notebooks_need_what_their_version_has():
@@ -24,6 +23,15 @@ def test_the_notebooks_need_what_their_version_has():
     assert version == project()["version"], "python -m tools.build.names"
     lacking = sorted(names.of_all_notebooks() - kept)
     assert lacking == [], f"not in {version}: raise it, or python -m tools.build.names"
+
+
+def test_a_name_is_there_or_not():
+    assert there("mhsa_lib.masks")
+    assert there("mhsa_lib.masks.causal")
+    assert there("mhsa_lib.trace.wires")
+    assert not there("mhsa_lib.masks.later")
+    assert not there("mhsa_lib.later.causal")
+    assert not there("mhsa_lib.attention.later.causal")
 
 
 def test_what_a_version_has_stays():
