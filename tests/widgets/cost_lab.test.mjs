@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { costOf, kindOf, kvHeads } from "../../mhsa_lib/widgets/costs.js";
-import { fits } from "../../mhsa_lib/widgets/memory.js";
-import { duration, regime } from "../../mhsa_lib/widgets/roofline.js";
+import { costOf, kindOf, kvHeads } from "../../mhsa_lib/widgets/shared/costs.js";
+import { fits } from "../../mhsa_lib/widgets/shared/memory.js";
+import { duration, regime } from "../../mhsa_lib/widgets/shared/roofline.js";
 
 const MODEL = { layers: 2, d_model: 64, n_heads: 8, n_kv_heads: 2, d_head: 8, biases: "" };
 const CHIP = { name: "chip", memory: 2 ** 30, bandwidth: 1e9, peak: { float16: 1e11 } };

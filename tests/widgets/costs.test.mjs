@@ -5,7 +5,7 @@ import test from "node:test";
 
 import {
   activationBytes, binary, cacheBytes, change, headBudget, layerParameters, logScale, stageWork, underRoof,
-} from "../../mhsa_lib/widgets/costs.js";
+} from "../../mhsa_lib/widgets/shared/costs.js";
 
 const LLAMA = { layers: 32, d_model: 4096, n_heads: 32, n_kv_heads: 8, d_head: 128, biases: "" };
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { product, stacked, summed, ticks, written } from "../../mhsa_lib/widgets/head_sum.js";
-import { signed, told } from "../../mhsa_lib/widgets/output_sum.js";
+import { product, stacked, summed, ticks, written } from "../../mhsa_lib/widgets/output_sum/sums.js";
+import { signed, told } from "../../mhsa_lib/widgets/output_sum/output_sum.js";
 
 const z = [[[1, 2]], [[3, -1]]]; // two heads, one token, two columns each
 const W_O = [[1, 0], [0, 1], [2, 2], [1, -1]];

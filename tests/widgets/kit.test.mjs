@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { bytes, clamp, fixed, short, weightColour, weightInk } from "../../mhsa_lib/widgets/kit.js";
+import { bytes, clamp, fixed, short, weightColour, weightInk } from "../../mhsa_lib/widgets/shared/kit.js";
 
 test("a number keeps its decimals, a true minus sign, and no minus zero", () => {
   assert.equal(fixed(-1.005, 1), "−1.0");

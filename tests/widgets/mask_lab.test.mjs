@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { answered, described, leaking, swapped } from "../../mhsa_lib/widgets/mask_lab.js";
-import { countAllowed, emptyRows, inForm, inverted, maskOf, paintedOver } from "../../mhsa_lib/widgets/mask_rules.js";
+import { answered, described, leaking, swapped } from "../../mhsa_lib/widgets/mask_lab/mask_lab.js";
+import { countAllowed, emptyRows, inForm, inverted, maskOf, paintedOver } from "../../mhsa_lib/widgets/mask_lab/rules.js";
 
 const drawing = (mask) => mask.map((row) => row.map((may) => (may ? "■" : "·")).join(""));
 

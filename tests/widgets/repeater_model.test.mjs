@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { hits, randomRepeats } from "../../mhsa_lib/widgets/repeater_lab.js";
-import { encoded, halves, largest, run, unpack } from "../../mhsa_lib/widgets/repeater_model.js";
+import { hits, randomRepeats } from "../../mhsa_lib/widgets/repeater_lab/repeater_lab.js";
+import { encoded, halves, largest, run, unpack } from "../../mhsa_lib/widgets/repeater_lab/model.js";
 
 test("two bytes make a number", () => {
   const raw = Uint8Array.from([0x00, 0x3c, 0x00, 0xc0, 0x01, 0x00, 0x00, 0x7c]);

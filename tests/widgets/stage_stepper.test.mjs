@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { ancestors, arithmetic, decimals, forward, numeral, parents, typedNumber } from "../../mhsa_lib/widgets/provenance.js";
-import { STEPS, before, denseMask, makes, maskName, uses } from "../../mhsa_lib/widgets/steps.js";
+import { ancestors, arithmetic, decimals, forward, numeral, parents, typedNumber } from "../../mhsa_lib/widgets/shared/provenance.js";
+import { STEPS, before, denseMask, makes, maskName, uses } from "../../mhsa_lib/widgets/stage_stepper/steps.js";
 
 const eye = [[1, 0], [0, 1]];
 const small = { x: [[1, 2], [3, -4]], W_Q: eye, W_K: eye, W_V: eye, W_O: eye, mask: denseMask("causal", 2), n_heads: 2 };

@@ -36,7 +36,9 @@ def test_it_takes_every_variant(variant):
 def test_the_page_unpacks_what_was_recorded(mask):
     x, attention = rand(2, 4), mha(4, 2, bias=True)
     recording = record(attention, x, mask)
-    (found,) = node("pass_stepper", ("unpacked", PassStepper(x, attention, mask).recorded))
+    (found,) = node(
+        "pass_stepper/pass_stepper", ("unpacked", PassStepper(x, attention, mask).recorded)
+    )
     for name, value in (recording.inputs | recording.wires).items():
         rows = torch.tensor(found["wires"][name]).reshape(value.shape)
         torch.testing.assert_close(rows, value.float(), atol=1e-5, rtol=1e-5)
