@@ -6,6 +6,7 @@ STEP := @$(PYTHON) tools/step.py
 PYTEST := $(PY) -m pytest -q -n 2
 HOOK := --jaxtyping-packages=mhsa_lib,beartype.beartype
 READY := .venv/ready
+SCRIPTS := "mhsa_lib/widgets/**/*.js" "tests/widgets/*.mjs"
 NOT_HERE := --ignore=tests/book --ignore=tests/widgets
 export HF_HUB_OFFLINE := 1
 # Two workers share two cores; small tensors are slower with more threads than cores.
@@ -57,11 +58,13 @@ test: quick figures mutants compare book pages
 
 quick: lint types unit
 
-lint: $(READY)
-	$(STEP) "Lint (1 of 4): ruff" $(PY) -m ruff check -q .
-	$(STEP) "Lint (2 of 4): format" $(PY) -m ruff format -q --check .
-	$(STEP) "Lint (3 of 4): imports point down" .venv/bin/lint-imports --no-logo
-	$(STEP) "Lint (4 of 4): spelling" .venv/bin/codespell
+lint: export PATH := $(CURDIR)/.venv/bin:$(PATH)
+lint: vendored
+	$(STEP) "Lint (1 of 5): ruff" $(PY) -m ruff check -q .
+	$(STEP) "Lint (2 of 5): format" $(PY) -m ruff format -q --check .
+	$(STEP) "Lint (3 of 5): imports point down" .venv/bin/lint-imports --no-logo
+	$(STEP) "Lint (4 of 5): spelling" .venv/bin/codespell
+	$(STEP) "Lint (5 of 5): JavaScript format" node_modules/.bin/prettier --check --log-level warn $(SCRIPTS)
 
 types: $(READY)
 	$(STEP) "Types" $(PY) -m mypy

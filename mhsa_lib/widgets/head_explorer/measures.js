@@ -15,8 +15,11 @@ export const MEASURES = {
 const ELSEWHERE = ["entropy", "first", "confidence"];
 
 /** The measures that mean something: to keys that are other tokens there is no distance. */
-export const fitting = ({ tokens, keys }) => Object.keys(MEASURES).filter((name) =>
-  ELSEWHERE.includes(name) || tokens.every((token, i) => token === keys.at(i - tokens.length)));
+export const fitting = ({ tokens, keys }) =>
+  Object.keys(MEASURES).filter(
+    (name) =>
+      ELSEWHERE.includes(name) || tokens.every((token, i) => token === keys.at(i - tokens.length)),
+  );
 
 /** 16-bit numbers, low byte first, as weights: 65535 is 1, and only exactly 0 is 0. */
 export function unpack(data) {
@@ -77,7 +80,15 @@ export function measure(weights, from, queries, keys) {
   }
   const [previous, own, next] = diagonal.map((sum, side) => sum / pairs[side]);
   const mean = (sum) => sum / queries;
-  return { entropy: mean(entropy), distance: mean(distance), previous, own, next, first: mean(first), confidence: mean(confidence) };
+  return {
+    entropy: mean(entropy),
+    distance: mean(distance),
+    previous,
+    own,
+    next,
+    first: mean(first),
+    confidence: mean(confidence),
+  };
 }
 
 /** Measures by head, taken when they are asked for. */
@@ -109,19 +120,27 @@ export function ranked(n, measuresOf, name) {
 
 /** The `n` largest of some weights with their places; what rounds to 0.0000 is left out. */
 export function strongest(weights, n) {
-  return weights.map((weight, place) => ({ weight, place })).filter(({ weight }) => weight >= 0.00005)
-    .sort((a, b) => b.weight - a.weight).slice(0, n);
+  return weights
+    .map((weight, place) => ({ weight, place }))
+    .filter(({ weight }) => weight >= 0.00005)
+    .sort((a, b) => b.weight - a.weight)
+    .slice(0, n);
 }
 
 /** Heads as lines of numbers and tokens that a spreadsheet opens, none of it as a formula. */
 export function csv(heads, queries, keys) {
-  const quote = (text) => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+  const quote = (text) =>
+    `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
   const lines = ["layer,head,query,key,query token,key token,weight"];
   for (const { layer, head, weights } of heads) {
-    queries.forEach((query, i) => keys.forEach((key, j) => {
-      const weight = Number(weights[i * keys.length + j].toFixed(6));
-      lines.push([layer, head, query.at, key.at, quote(query.token), quote(key.token), weight].join(","));
-    }));
+    queries.forEach((query, i) =>
+      keys.forEach((key, j) => {
+        const weight = Number(weights[i * keys.length + j].toFixed(6));
+        lines.push(
+          [layer, head, query.at, key.at, quote(query.token), quote(key.token), weight].join(","),
+        );
+      }),
+    );
   }
   return `${lines.join("\r\n")}\r\n`;
 }

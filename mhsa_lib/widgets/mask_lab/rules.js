@@ -19,8 +19,11 @@ export const KINDS = [...Object.keys(RULES), OWN];
 
 /** What the one number of a rule counts; rules that are not named have none. */
 export const COUNTS = {
-  padding: "length", "key padding": "length", "causal and key padding": "length",
-  prefix: "prefix", "sliding window": "window",
+  padding: "length",
+  "key padding": "length",
+  "causal and key padding": "length",
+  prefix: "prefix",
+  "sliding window": "window",
 };
 
 /** The mask of a rule as rows of booleans; for a mask of the reader's own, what was painted. */

@@ -13,7 +13,9 @@ export function written(z, W_O) {
 
 /** concat @ W_O, (query, d_model), with the columns of the heads in `off` set to zero. */
 export function product(z, W_O, bias, off) {
-  const concat = z[0].map((_, q) => z.flatMap((rows, h) => rows[q].map((x) => (off.includes(h) ? 0 : x))));
+  const concat = z[0].map((_, q) =>
+    z.flatMap((rows, h) => rows[q].map((x) => (off.includes(h) ? 0 : x))),
+  );
   return matmul(concat, W_O).map((row) => row.map((y, c) => y + (bias ? bias[c] : 0)));
 }
 
@@ -41,7 +43,9 @@ export function stacked(values) {
 
 /** The lowest and the highest end of any bar. */
 export function reach(parts) {
-  const ends = parts[0].flatMap((row, q) => row.flatMap((_, c) => stacked(parts.map((part) => part[q][c]))));
+  const ends = parts[0].flatMap((row, q) =>
+    row.flatMap((_, c) => stacked(parts.map((part) => part[q][c]))),
+  );
   const tips = ends.map(({ to }) => to);
   return [Math.min(0, ...tips), Math.max(0, ...tips)];
 }

@@ -4,24 +4,34 @@ import { button, el, frame, rove, spoken, watch, write } from "../shared/kit.js"
 import { closure, numberAt, numeral, placeName } from "../shared/provenance.js";
 import { makeSheets } from "../shared/sheets.js";
 
-const HINT = "Point at a number, or reach it with Tab and the arrow keys, to see where it comes from.";
+const HINT =
+  "Point at a number, or reach it with Tab and the arrow keys, to see where it comes from.";
 
 /** The pass as the page uses it: numbers by wire, and the parents of every place by its key. */
 export function unpacked({ inputs, axes, numbers, parents, steps }) {
-  const wires = Object.fromEntries(Object.entries(numbers).map(([name, rows]) => [name, infinite(rows)]));
-  const places = Object.keys(axes).flatMap((name) => everyPlace(numbers[name]).map((at) => [name, ...at]));
+  const wires = Object.fromEntries(
+    Object.entries(numbers).map(([name, rows]) => [name, infinite(rows)]),
+  );
+  const places = Object.keys(axes).flatMap((name) =>
+    everyPlace(numbers[name]).map((at) => [name, ...at]),
+  );
   const start = (wire) => places.findIndex(([name]) => name === wire);
-  const known = Object.entries(parents).flatMap(([wire, lists]) => lists.map((list, i) =>
-    [places[start(wire) + i].join(" "), list.map((j) => places[j])]));
-  const uses = Object.fromEntries(Object.entries(parents).map(([wire, lists]) =>
-    [wire, [...new Set(lists.flat().map((j) => places[j][0]))]]));
+  const known = Object.entries(parents).flatMap(([wire, lists]) =>
+    lists.map((list, i) => [places[start(wire) + i].join(" "), list.map((j) => places[j])]),
+  );
+  const uses = Object.fromEntries(
+    Object.entries(parents).map(([wire, lists]) => [
+      wire,
+      [...new Set(lists.flat().map((j) => places[j][0]))],
+    ]),
+  );
   return { inputs, axes, wires, steps, uses, parents: Object.fromEntries(known) };
 }
 
-const infinite = (rows) => (Array.isArray(rows) ? rows.map(infinite) : rows ?? -Infinity);
+const infinite = (rows) => (Array.isArray(rows) ? rows.map(infinite) : (rows ?? -Infinity));
 
 const everyPlace = (rows) =>
-  (Array.isArray(rows) ? rows.flatMap((row, i) => everyPlace(row).map((at) => [i, ...at])) : [[]]);
+  Array.isArray(rows) ? rows.flatMap((row, i) => everyPlace(row).map((at) => [i, ...at])) : [[]];
 
 /** Where a number came from, in a sentence. */
 export function origin(place, { inputs, wires, parents }) {
@@ -29,7 +39,8 @@ export function origin(place, { inputs, wires, parents }) {
   if (inputs.includes(place[0])) return `${value}, an input.`;
   const near = parents[place.join(" ")];
   if (near.length === 0) return `${value}, whatever the numbers before it are.`;
-  if (near.length === 1) return `${value}, made of ${placeName(near[0])} = ${numeral(numberAt(wires, near[0]))} alone.`;
+  if (near.length === 1)
+    return `${value}, made of ${placeName(near[0])} = ${numeral(numberAt(wires, near[0]))} alone.`;
   const counts = new Map();
   for (const [name] of near) counts.set(name, (counts.get(name) ?? 0) + 1);
   const parts = [...counts].map(([name, count]) => `${count} of ${name}`);
@@ -55,18 +66,33 @@ function render({ model, el: root }) {
   const tabs = steps.map(({ step }, i) => button({ label: step, signal, press: () => go(i) }));
   rove(tabs, tabs.length, signal);
   const says = el("p", { class: "mhsa-says" });
-  const [panel, earlier] = [el("div", { class: "mhsa-panel" }), el("div", { class: "mhsa-earlier" })];
+  const [panel, earlier] = [
+    el("div", { class: "mhsa-panel" }),
+    el("div", { class: "mhsa-earlier" }),
+  ];
   const sofar = el("details", {}, el("summary", {}, "Earlier in the pass"), earlier);
   const said = spoken();
   const sheets = makeSheets({
-    wires, axes, open: [], colours: model.get("colours"), signal,
+    wires,
+    axes,
+    open: [],
+    colours: model.get("colours"),
+    signal,
     select: (place) => write(model, "selected", place),
   });
   sheets.write(wires);
   body.append(
     el("div", { class: "mhsa-controls" }, back, next),
-    el("ol", { class: "mhsa-steps", "aria-label": "Stages of the pass" }, tabs.map((one) => el("li", {}, one))),
-    says, panel, el("div", { class: "mhsa-bar" }, said.node), sofar, el("p", { class: "mhsa-hint" }, HINT),
+    el(
+      "ol",
+      { class: "mhsa-steps", "aria-label": "Stages of the pass" },
+      tabs.map((one) => el("li", {}, one)),
+    ),
+    says,
+    panel,
+    el("div", { class: "mhsa-bar" }, said.node),
+    sofar,
+    el("p", { class: "mhsa-hint" }, HINT),
   );
 
   const at = (event) => sheets.cells.get(event.target.closest("td")?.dataset.place)?.place ?? null;
@@ -82,18 +108,32 @@ function render({ model, el: root }) {
     const [i, { makes, says: sentence }] = [index(), steps[index()]];
     const put = (name) => el("div", { class: "mhsa-sheets" }, sheets.of[name]);
     const lists = makes.map((wire) => pass.uses[wire]);
-    const shared = makes.length > 1 ? lists[0].filter((name) => lists.every((list) => list.includes(name))) : [];
-    const lines = makes.map((wire, k) => el("div", { class: "mhsa-group" },
-      lists[k].filter((name) => !shared.includes(name)).map(put), el("span", { class: "mhsa-sign" }, "→"), put(wire)));
+    const shared =
+      makes.length > 1 ? lists[0].filter((name) => lists.every((list) => list.includes(name))) : [];
+    const lines = makes.map((wire, k) =>
+      el(
+        "div",
+        { class: "mhsa-group" },
+        lists[k].filter((name) => !shared.includes(name)).map(put),
+        el("span", { class: "mhsa-sign" }, "→"),
+        put(wire),
+      ),
+    );
     panel.replaceChildren(...shared.map(put), el("div", { class: "mhsa-groups" }, lines));
     const now = new Set([...lists.flat(), ...makes]);
     const met = new Set(steps.slice(0, i).flatMap((step) => step.makes));
-    earlier.replaceChildren(...Object.keys(axes).filter((name) => met.has(name) && !now.has(name)).flatMap((name) => sheets.of[name]));
+    earlier.replaceChildren(
+      ...Object.keys(axes)
+        .filter((name) => met.has(name) && !now.has(name))
+        .flatMap((name) => sheets.of[name]),
+    );
     sofar.hidden = earlier.childElementCount === 0;
     for (const [name, parts] of Object.entries(sheets.of)) {
       parts.forEach((part) => part.classList.toggle("mhsa-new", makes.includes(name)));
     }
-    tabs.forEach((one, k) => (k === i ? one.setAttribute("aria-current", "step") : one.removeAttribute("aria-current")));
+    tabs.forEach((one, k) =>
+      k === i ? one.setAttribute("aria-current", "step") : one.removeAttribute("aria-current"),
+    );
     [back.disabled, next.disabled] = [i === 0, i === steps.length - 1];
     says.textContent = `${i + 1}. ${sentence}`;
     light();
@@ -102,7 +142,9 @@ function render({ model, el: root }) {
   function light() {
     const chosen = sheets.cells.get(model.get("selected").join(" "));
     const [made] = steps[index()].makes;
-    const place = pointed ?? (chosen && body.contains(chosen.td) ? chosen.place : [made, ...axes[made].map(() => 0)]);
+    const place =
+      pointed
+      ?? (chosen && body.contains(chosen.td) ? chosen.place : [made, ...axes[made].map(() => 0)]);
     sheets.light(place, parents(place), closure(place, parents));
     said.say(origin(place, pass), 0);
   }

@@ -5,16 +5,24 @@ import { button, el, frame, uid, watch, write } from "../shared/kit.js";
 /** What was typed, as a shape or a number: { given }, or { problem } in words. */
 export function understood(typed, answer) {
   const text = typed.trim().replaceAll("−", "-");
-  const no = (rule) => ({ problem: `${text ? `“${[...text].slice(0, 24).join("")}” cannot be read. ` : ""}Type ${rule}.` });
+  const no = (rule) => ({
+    problem: `${text ? `“${[...text].slice(0, 24).join("")}” cannot be read. ` : ""}Type ${rule}.`,
+  });
   if (Array.isArray(answer)) {
-    const inner = text.replace(/^torch\.Size/i, "").replace(/^[([\s]+|[)\]\s]+$/g, "").replace(/\s*,$/, "");
+    const inner = text
+      .replace(/^torch\.Size/i, "")
+      .replace(/^[([\s]+|[)\]\s]+$/g, "")
+      .replace(/\s*,$/, "");
     const sizes = inner === "" ? [] : inner.split(/\s*[,;x×*·]\s*|\s+/i);
     const fits = text && sizes.every((part) => /^\d{1,15}$/.test(part));
-    return fits ? { given: sizes.map(Number) } : no("a shape, whole numbers with commas as in 5, 7");
+    return fits
+      ? { given: sizes.map(Number) }
+      : no("a shape, whole numbers with commas as in 5, 7");
   }
   const thousands = /^-?[1-9]\d{0,2}([, ]\d{3})+(\.\d+)?$/.test(text);
   const digits = thousands ? text.replace(/[, ]/g, "") : text.replace(",", ".");
-  const fits = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(digits) && Number.isFinite(Number(digits));
+  const fits =
+    /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(digits) && Number.isFinite(Number(digits));
   return fits ? { given: Number(digits) } : no("a number in digits, as in 12 or 0.5");
 }
 
@@ -56,29 +64,62 @@ function render({ model, el: root }) {
   const ways = options.length
     ? radios.map((radio, i) => el("label", {}, radio, el("span", {}, rich(options[i]))))
     : el("label", {}, Array.isArray(answer) ? "Your shape" : "Your number", field);
-  const solution = el("p", { class: "mhsa-solution", tabindex: -1 },
-    el("b", {}, "Answer: "), rich(model.get("written")), ". ", rich(model.get("because")));
+  const solution = el(
+    "p",
+    { class: "mhsa-solution", tabindex: -1 },
+    el("b", {}, "Answer: "),
+    rich(model.get("written")),
+    ". ",
+    rich(model.get("because")),
+  );
   const verdict = el("p");
-  const show = button({ label: "", signal, press: () => { write(model, "shown", true); solution.focus(); } });
-  const form = el("form", {},
-    el("fieldset", {}, el("legend", {}, el("b", {}, "Predict "), rich(model.get("question"))), ways),
-    el("div", { class: "mhsa-controls" }, el("button", { class: "mhsa-button", type: "submit" }, "Check"), show));
+  const show = button({
+    label: "",
+    signal,
+    press: () => {
+      write(model, "shown", true);
+      solution.focus();
+    },
+  });
+  const form = el(
+    "form",
+    {},
+    el(
+      "fieldset",
+      {},
+      el("legend", {}, el("b", {}, "Predict "), rich(model.get("question"))),
+      ways,
+    ),
+    el(
+      "div",
+      { class: "mhsa-controls" },
+      el("button", { class: "mhsa-button", type: "submit" }, "Check"),
+      show,
+    ),
+  );
   body.append(form, el("div", { role: "status" }, verdict, solution));
 
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const picked = radios.find((radio) => radio.checked);
-    const { given, problem } = !options.length ? understood(field.value, answer)
-      : picked ? { given: picked.value } : { problem: "Pick an answer first." };
-    if (problem) {
-      field.setAttribute("aria-invalid", "true");
-      verdict.className = "mhsa-wrong";
-      return verdict.replaceChildren(el("b", {}, problem));
-    }
-    model.set("correct", agrees(given, answer));
-    write(model, "given", given);
-    return draw(); // the same answer twice is no change
-  }, { signal });
+  form.addEventListener(
+    "submit",
+    (event) => {
+      event.preventDefault();
+      const picked = radios.find((radio) => radio.checked);
+      const { given, problem } = !options.length
+        ? understood(field.value, answer)
+        : picked
+          ? { given: picked.value }
+          : { problem: "Pick an answer first." };
+      if (problem) {
+        field.setAttribute("aria-invalid", "true");
+        verdict.className = "mhsa-wrong";
+        return verdict.replaceChildren(el("b", {}, problem));
+      }
+      model.set("correct", agrees(given, answer));
+      write(model, "given", given);
+      return draw(); // the same answer twice is no change
+    },
+    { signal },
+  );
 
   function draw() {
     const given = model.get("given") ?? null;
@@ -90,9 +131,16 @@ function render({ model, el: root }) {
     }
     field.removeAttribute("aria-invalid");
     verdict.className = right ? "mhsa-right" : "mhsa-wrong";
-    verdict.replaceChildren(...(given === null ? []
-      : right ? [el("b", {}, "✓ Right.")]
-        : [el("b", {}, "✗ Not this. "), ...rich(hint(given, answer, model.get("wrong"), model.get("axes")))]));
+    verdict.replaceChildren(
+      ...(given === null
+        ? []
+        : right
+          ? [el("b", {}, "✓ Right.")]
+          : [
+              el("b", {}, "✗ Not this. "),
+              ...rich(hint(given, answer, model.get("wrong"), model.get("axes"))),
+            ]),
+    );
     show.textContent = given === null ? "I cannot tell: show the answer" : "Show the answer";
     show.hidden = !open;
     solution.hidden = open;

@@ -8,7 +8,7 @@ export const WIDEST = 1024;
 
 /** Factors on the dot product, by name. */
 export const FACTORS = {
-  "1": () => 1,
+  1: () => 1,
   "1/sqrt(d_head)": (d_head) => 1 / Math.sqrt(d_head),
   "1/d_head": (d_head) => 1 / d_head,
   "1/temperature": (_, temperature) => 1 / temperature,
@@ -107,7 +107,12 @@ export function measured(weights) {
   const bits = entropy(weights);
   const squares = weights.reduce((sum, weight) => sum + weight * weight, 0);
   const most = Math.log2(weights.length);
-  return { bits, share: most ? bits / most : 0, largest: Math.max(...weights), gradient: 2 * (1 - squares) };
+  return {
+    bits,
+    share: most ? bits / most : 0,
+    largest: Math.max(...weights),
+    gradient: 2 * (1 - squares),
+  };
 }
 
 /** The same numbers, averaged over the queries. */
@@ -118,7 +123,8 @@ export function average(rows) {
 }
 
 /** Weights of every query: the dot products times the factor, through the softmax. */
-export const weighed = (dots, a) => dots.map((row) => softmaxRow(Array.from(row, (dot) => dot * a)));
+export const weighed = (dots, a) =>
+  dots.map((row) => softmaxRow(Array.from(row, (dot) => dot * a)));
 
 /** How many scores fall into each of `bins` equal parts of [−bound, bound]; the rest is cut. */
 export function histogram(rows, bound, bins) {
@@ -139,7 +145,8 @@ export function axisFor(spread) {
 
 /** In a few words, whether a query with this share of the largest entropy can choose and learn. */
 export function verdict({ share }) {
-  if (share < 0.35) return "Saturated: each query is almost decided already, and little gradient is left.";
+  if (share < 0.35)
+    return "Saturated: each query is almost decided already, and little gradient is left.";
   if (share > 0.97) return "Flat: each query nearly averages all keys; it hardly chooses.";
   return "In between: each query prefers some keys, and the gradient is alive.";
 }

@@ -1,16 +1,20 @@
 // What attention costs, by formula: the numbers of mhsa_lib.costs, .configurations and .roofline.
 
 /** Widths of all heads side by side, of the queries and of the keys. */
-export const headWidths = ({ n_heads, n_kv_heads, d_head }) =>
-  ({ d_heads: n_heads * d_head, d_kv_heads: n_kv_heads * d_head });
+export const headWidths = ({ n_heads, n_kv_heads, d_head }) => ({
+  d_heads: n_heads * d_head,
+  d_kv_heads: n_kv_heads * d_head,
+});
 
 /** Learned numbers of the four projections of one layer; `biases` names those that have one. */
 export function layerParameters({ d_model, biases, ...heads }) {
   const { d_heads, d_kv_heads } = headWidths(heads);
   const map = (letter, rows, columns) => rows * columns + (biases.includes(letter) ? columns : 0);
   return {
-    W_Q: map("Q", d_model, d_heads), W_K: map("K", d_model, d_kv_heads),
-    W_V: map("V", d_model, d_kv_heads), W_O: map("O", d_heads, d_model),
+    W_Q: map("Q", d_model, d_heads),
+    W_K: map("K", d_model, d_kv_heads),
+    W_V: map("V", d_model, d_kv_heads),
+    W_O: map("O", d_heads, d_model),
   };
 }
 
@@ -19,7 +23,10 @@ export const cacheBytes = ({ layers, n_kv_heads, d_head }, n_key, batch, itemsiz
   2 * layers * batch * n_key * n_kv_heads * d_head * itemsize;
 
 /** FLOPs and bytes of each stage of one layer: `n_query` new tokens look at `n_key`. */
-export function stageWork({ d_model, ...heads }, { n_query, n_key, batch, itemsize, cache_itemsize, fused }) {
+export function stageWork(
+  { d_model, ...heads },
+  { n_query, n_key, batch, itemsize, cache_itemsize, fused },
+) {
   const { d_heads, d_kv_heads } = headWidths(heads);
   const tokens = batch * n_query;
   const [q, x] = [tokens * d_heads * itemsize, tokens * d_model * itemsize];
@@ -30,14 +37,17 @@ export function stageWork({ d_model, ...heads }, { n_query, n_key, batch, itemsi
   const W_O = d_heads * d_model;
   const stage = (flops, moved) => ({ flops, bytes: moved, intensity: flops / moved });
   return {
-    "project": stage(2 * tokens * W_QKV, W_QKV * itemsize + x + q + new_kv),
+    project: stage(2 * tokens * W_QKV, W_QKV * itemsize + x + q + new_kv),
     "scores + mix": stage(4 * tokens * n_key * d_heads, 2 * q + all_kv + 4 * table),
-    "W_O": stage(2 * tokens * W_O, W_O * itemsize + q + x),
+    W_O: stage(2 * tokens * W_O, W_O * itemsize + q + x),
   };
 }
 
 /** Bytes of the wires of one layer that are not cached: q, z, concat, y, and unfused the table. */
-export function activationBytes({ d_model, n_heads, d_head }, { n_query, n_key, batch, itemsize, fused }) {
+export function activationBytes(
+  { d_model, n_heads, d_head },
+  { n_query, n_key, batch, itemsize, fused },
+) {
   const rows = batch * n_query * itemsize;
   return rows * (3 * n_heads * d_head + d_model) + (fused ? 0 : 2 * rows * n_key * n_heads);
 }
@@ -59,7 +69,7 @@ export const VARIANTS = ["MHA", "as configured", "MQA"];
 
 /** Key-value heads of a variant of a model. */
 export const kvHeads = ({ n_heads, n_kv_heads }, variant) =>
-  ({ "MHA": n_heads, "as configured": n_kv_heads, "MQA": 1 })[variant];
+  ({ MHA: n_heads, "as configured": n_kv_heads, MQA: 1 })[variant];
 
 /** What sharing keys among so many heads is called. */
 export function kindOf(n_heads, n_kv_heads) {
@@ -68,23 +78,48 @@ export function kindOf(n_heads, n_kv_heads) {
 }
 
 /** Every number of the figure for a choice of model, accelerator and sizes. */
-export function costOf({ model, accelerator, variant, phase, context, batch, dtype, cache_dtype, fused }) {
+export function costOf({
+  model,
+  accelerator,
+  variant,
+  phase,
+  context,
+  batch,
+  dtype,
+  cache_dtype,
+  fused,
+}) {
   const shared = { ...model, n_kv_heads: kvHeads(model, variant) };
   const [itemsize, cache_itemsize] = [NUMBER_BYTES[dtype], NUMBER_BYTES[cache_dtype]];
   const tokens = (name) => ({
-    n_query: name === "prefill" ? context : 1, n_key: context, batch, itemsize, cache_itemsize, fused,
+    n_query: name === "prefill" ? context : 1,
+    n_key: context,
+    batch,
+    itemsize,
+    cache_itemsize,
+    fused,
   });
   const sum = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
   const peak = accelerator.peak[dtype] ?? null;
-  const stages = PHASES.flatMap((name) => Object.entries(stageWork(shared, tokens(name))).map(([stage, work]) => ({
-    phase: name, stage, ...work, ...(peak && underRoof(work, peak, accelerator.bandwidth)),
-  })));
+  const stages = PHASES.flatMap((name) =>
+    Object.entries(stageWork(shared, tokens(name))).map(([stage, work]) => ({
+      phase: name,
+      stage,
+      ...work,
+      ...(peak && underRoof(work, peak, accelerator.bandwidth)),
+    })),
+  );
   return {
-    peak, stages,
+    peak,
+    stages,
     weights: model.layers * sum(layerParameters(shared)) * itemsize,
     activations: activationBytes(shared, tokens(phase)),
-    caches: Object.fromEntries(VARIANTS.map((name) =>
-      [name, cacheBytes({ ...model, n_kv_heads: kvHeads(model, name) }, context, batch, cache_itemsize)])),
+    caches: Object.fromEntries(
+      VARIANTS.map((name) => [
+        name,
+        cacheBytes({ ...model, n_kv_heads: kvHeads(model, name) }, context, batch, cache_itemsize),
+      ]),
+    ),
   };
 }
 
@@ -99,7 +134,11 @@ export function headBudget({ d_model, n_heads, d_head, seq }) {
     row("FLOPs of scores and mix", 4 * seq * seq * d_heads, 4 * seq * seq * d_heads),
     row("columns of x that a head reads", d_model, d_model),
     row("distributions for each query", 1, n_heads),
-    row("directions in which a score compares, at most", Math.min(d_model, d_heads), Math.min(d_model, d_head)),
+    row(
+      "directions in which a score compares, at most",
+      Math.min(d_model, d_heads),
+      Math.min(d_model, d_head),
+    ),
     row("numbers in weights", seq * seq, n_heads * seq * seq),
   ];
 }

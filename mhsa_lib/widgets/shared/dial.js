@@ -24,11 +24,27 @@ const ALONG = { ...UP_AND_DOWN, ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, E
  * the only ones a rule leaves. `wrong` hears why a typed number is refused and what would do, or null
  * when the mistake is gone.
  */
-export function dial({ label, unit, min = 1, max, stops = doublings(max), whole = true, value, signal, change, wrong }) {
+export function dial({
+  label,
+  unit,
+  min = 1,
+  max,
+  stops = doublings(max),
+  whole = true,
+  value,
+  signal,
+  change,
+  wrong,
+}) {
   const id = uid();
   const range = el("input", { type: "range", id, min: 0, step: 1 });
   const typed = el("input", {
-    type: "number", min, max, step: whole ? 1 : "any", inputmode: whole ? "numeric" : "decimal", "aria-label": `${label}, exactly`,
+    type: "number",
+    min,
+    max,
+    step: whole ? 1 : "any",
+    inputmode: whole ? "numeric" : "decimal",
+    "aria-label": `${label}, exactly`,
   });
   let [list, rule, now, own] = [stops, null, value, null];
 
@@ -39,7 +55,10 @@ export function dial({ label, unit, min = 1, max, stops = doublings(max), whole 
     const fits = only === null || only.includes(size);
     range.max = list.length - 1;
     range.value = list.indexOf(nearest(list, size));
-    range.setAttribute("aria-valuetext", (unit ? counted(size, unit) : `${size}`) + (fits ? "" : ", which does not fit"));
+    range.setAttribute(
+      "aria-valuetext",
+      (unit ? counted(size, unit) : `${size}`) + (fits ? "" : ", which does not fit"),
+    );
     if (Number(typed.value) !== size) typed.value = size;
     typed.setAttribute("aria-invalid", !fits);
   }
@@ -54,26 +73,46 @@ export function dial({ label, unit, min = 1, max, stops = doublings(max), whole 
     if (by === undefined) return;
     event.preventDefault();
     const at = from();
-    const ahead = by > 0 ? list.filter((stop) => stop > at) : list.filter((stop) => stop < at).reverse();
+    const ahead =
+      by > 0 ? list.filter((stop) => stop > at) : list.filter((stop) => stop < at).reverse();
     if (ahead.length) take(ahead[Math.min(Math.abs(by), ahead.length) - 1]);
   };
   range.addEventListener("input", () => take(list[range.value]), { signal });
-  range.addEventListener("keydown", step(ALONG, () => now), { signal });
-  typed.addEventListener("keydown", step(UP_AND_DOWN, () => (typed.value === "" ? now : Number(typed.value))), { signal });
-  typed.addEventListener("keydown", ({ key }) => {
-    if (key !== "Escape") return;
-    if (typed.ariaInvalid === "true") wrong(null);
-    show(now, rule);
-  }, { signal });
-  typed.addEventListener("change", () => {
-    const size = Number(typed.value);
-    const fits = typed.value !== "" && (!whole || Number.isInteger(size)) && size >= min && size <= max;
-    if (fits) return take(size);
-    typed.setAttribute("aria-invalid", "true");
-    const inside = typed.value === "" ? now : clamp(whole ? Math.round(size) : size, min, max);
-    const near = rule ? nearest(rule, inside) : inside;
-    return wrong(`${label} must be a ${whole ? "whole " : ""}number from ${min} to ${max}.`, [[`${label} = ${near}`, () => take(near)]]);
-  }, { signal });
+  range.addEventListener(
+    "keydown",
+    step(ALONG, () => now),
+    { signal },
+  );
+  typed.addEventListener(
+    "keydown",
+    step(UP_AND_DOWN, () => (typed.value === "" ? now : Number(typed.value))),
+    { signal },
+  );
+  typed.addEventListener(
+    "keydown",
+    ({ key }) => {
+      if (key !== "Escape") return;
+      if (typed.ariaInvalid === "true") wrong(null);
+      show(now, rule);
+    },
+    { signal },
+  );
+  typed.addEventListener(
+    "change",
+    () => {
+      const size = Number(typed.value);
+      const fits =
+        typed.value !== "" && (!whole || Number.isInteger(size)) && size >= min && size <= max;
+      if (fits) return take(size);
+      typed.setAttribute("aria-invalid", "true");
+      const inside = typed.value === "" ? now : clamp(whole ? Math.round(size) : size, min, max);
+      const near = rule ? nearest(rule, inside) : inside;
+      return wrong(`${label} must be a ${whole ? "whole " : ""}number from ${min} to ${max}.`, [
+        [`${label} = ${near}`, () => take(near)],
+      ]);
+    },
+    { signal },
+  );
   show(value);
   const node = el("div", { class: "mhsa-dial" }, el("label", { for: id }, label), range, typed);
   return { node, show };

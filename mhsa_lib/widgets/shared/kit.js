@@ -76,8 +76,17 @@ export function notice({ signal, tall = false }) {
   const [law, along] = [el("p", { class: "mhsa-quiet" }), el("p", { "aria-live": "polite" })];
   const alert = el("p", { class: "mhsa-alert", role: "alert" });
   const repairs = el("div", { class: "mhsa-repairs", role: "group", "aria-label": "Repairs" });
-  const node = el("div", { class: `mhsa-notice${tall ? " mhsa-tall" : ""}`, tabindex: -1 }, law, alert, along, repairs);
-  const put = (line, text) => { if (line.textContent !== text) line.textContent = text; };
+  const node = el(
+    "div",
+    { class: `mhsa-notice${tall ? " mhsa-tall" : ""}`, tabindex: -1 },
+    law,
+    alert,
+    along,
+    repairs,
+  );
+  const put = (line, text) => {
+    if (line.textContent !== text) line.textContent = text;
+  };
   let standing = {};
 
   function show(now) {
@@ -85,26 +94,49 @@ export function notice({ signal, tall = false }) {
     put(along, now.along ?? "");
     put(alert, now.wrong ?? "");
     repairs.hidden = !now.offers?.length;
-    repairs.replaceChildren(...(now.offers ?? []).map(([label, repair]) => button({ label, signal, press() {
-      repair();
-      if (document.activeElement === document.body || node.contains(document.activeElement)) node.focus(); // the button is gone
-    } })));
+    repairs.replaceChildren(
+      ...(now.offers ?? []).map(([label, repair]) =>
+        button({
+          label,
+          signal,
+          press() {
+            repair();
+            if (document.activeElement === document.body || node.contains(document.activeElement))
+              node.focus(); // the button is gone
+          },
+        }),
+      ),
+    );
   }
   const say = (now) => {
     standing = now;
     show(now);
   };
-  return { node, say, wrong: (text, offers) => show(text === null ? standing : { wrong: text, offers }) };
+  return {
+    node,
+    say,
+    wrong: (text, offers) => show(text === null ? standing : { wrong: text, offers }),
+  };
 }
 
 /** A labelled choice among texts; `change` gets the position of the chosen one. */
 export function choice({ label, options, value, signal, change }) {
   const id = uid();
-  const select = el("select", { id }, options.map((text) => el("option", {}, text)));
+  const select = el(
+    "select",
+    { id },
+    options.map((text) => el("option", {}, text)),
+  );
   select.selectedIndex = value;
   select.addEventListener("change", () => change(select.selectedIndex), { signal });
   const node = el("div", { class: "mhsa-choice" }, el("label", { for: id }, label), select);
-  return { node, show: (index) => { select.selectedIndex = index; }, select };
+  return {
+    node,
+    show: (index) => {
+      select.selectedIndex = index;
+    },
+    select,
+  };
 }
 
 /** A switch with its label beside it. */
@@ -112,7 +144,13 @@ export function check({ label, value, signal, change }) {
   const box = el("input", { type: "checkbox" });
   box.checked = value;
   box.addEventListener("change", () => change(box.checked), { signal });
-  return { node: el("label", { class: "mhsa-check" }, box, label), box, show: (on) => { box.checked = on; } };
+  return {
+    node: el("label", { class: "mhsa-check" }, box, label),
+    box,
+    show: (on) => {
+      box.checked = on;
+    },
+  };
 }
 
 /** A button. */
@@ -130,7 +168,10 @@ export function spoken() {
     clearTimeout(timer);
     if (node.textContent === text) return;
     if (node.textContent === "" || wait === 0) node.textContent = text;
-    else timer = setTimeout(() => { node.textContent = text; }, wait);
+    else
+      timer = setTimeout(() => {
+        node.textContent = text;
+      }, wait);
   };
   return { node, say };
 }
@@ -148,21 +189,32 @@ export function rove(cells, columns, signal, enter = () => {}) {
   };
   cells.forEach((cell, i) => {
     cell.setAttribute("tabindex", i === 0 ? 0 : -1);
-    cell.addEventListener("focus", () => {
-      settle(i);
-      enter(i);
-    }, { signal });
-    cell.addEventListener("keydown", (event) => {
-      const column = i % columns;
-      const next = {
-        ArrowRight: column < columns - 1 ? i + 1 : i, ArrowLeft: column > 0 ? i - 1 : i,
-        ArrowDown: i + columns, ArrowUp: i - columns,
-        Home: i - column, End: i - column + columns - 1,
-      }[event.key];
-      if (next === undefined || !cells[next]) return;
-      event.preventDefault();
-      cells[next].focus();
-    }, { signal });
+    cell.addEventListener(
+      "focus",
+      () => {
+        settle(i);
+        enter(i);
+      },
+      { signal },
+    );
+    cell.addEventListener(
+      "keydown",
+      (event) => {
+        const column = i % columns;
+        const next = {
+          ArrowRight: column < columns - 1 ? i + 1 : i,
+          ArrowLeft: column > 0 ? i - 1 : i,
+          ArrowDown: i + columns,
+          ArrowUp: i - columns,
+          Home: i - column,
+          End: i - column + columns - 1,
+        }[event.key];
+        if (next === undefined || !cells[next]) return;
+        event.preventDefault();
+        cells[next].focus();
+      },
+      { signal },
+    );
   });
   return settle;
 }
@@ -206,14 +258,23 @@ export function bytes(value) {
 
 /** White is nothing, navy everything: the map of every picture of weights in the book. */
 export const WEIGHT_STOPS = [
-  [240, 251, 255], [171, 228, 251], [106, 201, 244], [60, 172, 226], [45, 142, 198],
-  [36, 112, 169], [29, 84, 139], [35, 58, 100], [29, 34, 61],
+  [240, 251, 255],
+  [171, 228, 251],
+  [106, 201, 244],
+  [60, 172, 226],
+  [45, 142, 198],
+  [36, 112, 169],
+  [29, 84, 139],
+  [35, 58, 100],
+  [29, 34, 61],
 ];
 
 export function weightColour(weight) {
   const place = clamp(weight, 0, 1) * (WEIGHT_STOPS.length - 1);
   const i = Math.min(Math.floor(place), WEIGHT_STOPS.length - 2);
-  const mix = WEIGHT_STOPS[i].map((c, k) => Math.round(c + (place - i) * (WEIGHT_STOPS[i + 1][k] - c)));
+  const mix = WEIGHT_STOPS[i].map((c, k) =>
+    Math.round(c + (place - i) * (WEIGHT_STOPS[i + 1][k] - c)),
+  );
   return `rgb(${mix.join(",")})`;
 }
 
@@ -224,5 +285,12 @@ export function weightInk(weight) {
 
 /** Okabe and Ito's colours, as in the printed pictures; a number or a hatch always says the same. */
 export const SERIES = [
-  "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999",
+  "#0072b2",
+  "#e69f00",
+  "#009e73",
+  "#cc79a7",
+  "#56b4e9",
+  "#d55e00",
+  "#f0e442",
+  "#999999",
 ];

@@ -10,8 +10,15 @@ export function axisSizes({ batch, seq, d_model, n_heads, n_kv_heads, d_head }, 
   if ("head" in fixed) return { batch, query: seq, key: seq, ...fixed };
   const width = d_head ?? d_model / n_heads;
   return {
-    batch, query: seq, key: seq, head: n_heads, kv_head: n_kv_heads, d_model, d_head: width,
-    d_heads: n_heads * width, d_kv_heads: n_kv_heads * width,
+    batch,
+    query: seq,
+    key: seq,
+    head: n_heads,
+    kv_head: n_kv_heads,
+    d_model,
+    d_head: width,
+    d_heads: n_heads * width,
+    d_kv_heads: n_kv_heads * width,
   };
 }
 
@@ -19,15 +26,26 @@ export function axisSizes({ batch, seq, d_model, n_heads, n_kv_heads, d_head }, 
 export function wrongSizes({ d_model, n_heads, n_kv_heads, d_head }) {
   if (d_head === null && d_model % n_heads) {
     const below = d_model - (d_model % n_heads);
-    const options = [below, below + n_heads].filter((size) => size).map((size) => `d_model=${size}`);
-    return `n_heads=${n_heads} does not divide d_model=${d_model}; `
-      + `try ${options.join(" or ")}, or set d_head.`;
+    const options = [below, below + n_heads]
+      .filter((size) => size)
+      .map((size) => `d_model=${size}`);
+    return (
+      `n_heads=${n_heads} does not divide d_model=${d_model}; `
+      + `try ${options.join(" or ")}, or set d_head.`
+    );
   }
   if (n_heads % n_kv_heads) {
-    const divisors = Array.from({ length: n_heads }, (_, i) => i + 1).filter((n) => n_heads % n === 0);
-    const near = [...divisors.filter((n) => n < n_kv_heads).slice(-1), ...divisors.filter((n) => n > n_kv_heads).slice(0, 1)];
-    return `n_kv_heads=${n_kv_heads} does not divide n_heads=${n_heads}; `
-      + `try ${near.map((n) => `n_kv_heads=${n}`).join(" or ")}.`;
+    const divisors = Array.from({ length: n_heads }, (_, i) => i + 1).filter(
+      (n) => n_heads % n === 0,
+    );
+    const near = [
+      ...divisors.filter((n) => n < n_kv_heads).slice(-1),
+      ...divisors.filter((n) => n > n_kv_heads).slice(0, 1),
+    ];
+    return (
+      `n_kv_heads=${n_kv_heads} does not divide n_heads=${n_heads}; `
+      + `try ${near.map((n) => `n_kv_heads=${n}`).join(" or ")}.`
+    );
   }
   return null;
 }
@@ -38,7 +56,11 @@ export function ledger(recipe, sizes, itemsize) {
     const shape = axes.map((axis) => sizes[axis]);
     const elements = shape.reduce((a, b) => a * b, 1);
     return {
-      wire, axes, shape, weight, elements,
+      wire,
+      axes,
+      shape,
+      weight,
+      elements,
       result: view_at_one.some((axis) => sizes[axis] === 1) ? "view" : result,
       bytes: elements * itemsize,
       flops: terms ? polynomial(terms, sizes) : sums ? 2 * elements * sizes[sums] : 0,

@@ -15,20 +15,33 @@ export function makeSheets({ wires, axes, open, colours, signal, select }) {
   function sheet(wire, head) {
     const [down, across] = axes[wire].slice(-2);
     const rows = numberAt(wires, [wire, ...head]);
-    const grid = rows.map((row, i) => row.map((_, j) => {
-      const place = [wire, ...head, i, j];
-      const td = el("td", { role: "gridcell", "data-place": place.join(" ") });
-      cells.set(place.join(" "), { td, place });
-      return td;
-    }));
+    const grid = rows.map((row, i) =>
+      row.map((_, j) => {
+        const place = [wire, ...head, i, j];
+        const td = el("td", { role: "gridcell", "data-place": place.join(" ") });
+        cells.set(place.join(" "), { td, place });
+        return td;
+      }),
+    );
     const flat = grid.flat();
     rove(flat, rows[0].length, signal, (i) => select(cells.get(flat[i].dataset.place).place));
     const name = head.length ? `${wire}[${head}]` : wire;
     const shape = `${down} ${rows.length} × ${across} ${rows[0].length}`;
-    return el("div", { class: `mhsa-sheet ${open.includes(wire) ? "mhsa-open" : ""}`, "data-wire": name },
-      el("div", { class: "mhsa-name" }, el("code", {}, name)), el("div", { class: "mhsa-shape" }, shape),
-      el("table", { role: "grid", "aria-label": `${name}, ${shape}`, style: `--down:${colours[down]};--across:${colours[across]}` },
-        grid.map((row) => el("tr", {}, row))));
+    return el(
+      "div",
+      { class: `mhsa-sheet ${open.includes(wire) ? "mhsa-open" : ""}`, "data-wire": name },
+      el("div", { class: "mhsa-name" }, el("code", {}, name)),
+      el("div", { class: "mhsa-shape" }, shape),
+      el(
+        "table",
+        {
+          role: "grid",
+          "aria-label": `${name}, ${shape}`,
+          style: `--down:${colours[down]};--across:${colours[across]}`,
+        },
+        grid.map((row) => el("tr", {}, row)),
+      ),
+    );
   }
 
   for (const wire of Object.keys(axes)) {
@@ -53,7 +66,9 @@ export function makeSheets({ wires, axes, open, colours, signal, select }) {
   }
 
   function light(place, parents, ancestors) {
-    const [near, far] = [parents, ancestors].map((places) => new Set(places.map((one) => one.join(" "))));
+    const [near, far] = [parents, ancestors].map(
+      (places) => new Set(places.map((one) => one.join(" "))),
+    );
     for (const [key, { td }] of cells) {
       td.classList.toggle("mhsa-at", key === place.join(" "));
       td.classList.toggle("mhsa-near", near.has(key));
@@ -66,4 +81,4 @@ export function makeSheets({ wires, axes, open, colours, signal, select }) {
 
 /** Every index into the first `depth` axes, in order. */
 const leading = (rows, depth) =>
-  (depth > 0 ? rows.flatMap((row, i) => leading(row, depth - 1).map((at) => [i, ...at])) : [[]]);
+  depth > 0 ? rows.flatMap((row, i) => leading(row, depth - 1).map((at) => [i, ...at])) : [[]];

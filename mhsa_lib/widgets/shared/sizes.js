@@ -6,14 +6,25 @@ import { check, clamp, notice } from "./kit.js";
 import { wrongSizes } from "./ledger.js";
 
 const UNITS = {
-  batch: "sequence", seq: "token", d_model: "column", n_heads: "head", n_kv_heads: "key-value head", d_head: "column",
-  layers: "layer", d_latent: "column", d_rope: "column", tokens: "token", sequences: "sequence",
+  batch: "sequence",
+  seq: "token",
+  d_model: "column",
+  n_heads: "head",
+  n_kv_heads: "key-value head",
+  d_head: "column",
+  layers: "layer",
+  d_latent: "column",
+  d_rope: "column",
+  tokens: "token",
+  sequences: "sequence",
 };
 const DOUBLED = ["batch", "seq", "tokens", "sequences"];
 
 /** Powers of two and three times them: the sizes of most models lie there. */
 export const roundSizes = (most) =>
-  doublings(most).flatMap((size) => [size, 1.5 * size]).filter((size) => Number.isInteger(size) && size <= most);
+  doublings(most)
+    .flatMap((size) => [size, 1.5 * size])
+    .filter((size) => Number.isInteger(size) && size <= most);
 
 export const divisors = (size, most) =>
   Array.from({ length: Math.min(size, most) }, (_, i) => i + 1).filter((part) => size % part === 0);
@@ -27,7 +38,8 @@ export function left(name, sizes, most) {
 }
 
 /** What is wrong with sizes of which some may not be there, in the words of the library; or null. */
-export const problemOf = (sizes) => wrongSizes({ d_model: 0, d_head: 0, n_kv_heads: sizes.n_heads, ...sizes });
+export const problemOf = (sizes) =>
+  wrongSizes({ d_model: 0, d_head: 0, n_kv_heads: sizes.n_heads, ...sizes });
 
 /**
  * Sizes after `name` was changed: those that depend on it go to the valid size nearest to what
@@ -36,9 +48,12 @@ export const problemOf = (sizes) => wrongSizes({ d_model: 0, d_head: 0, n_kv_hea
  */
 export function settled(sizes, name, wished, most) {
   const after = { ...sizes };
-  const moves = (part) => part in sizes && part !== name && ["d_model", "d_head", "n_heads"].includes(name);
-  if (moves("n_heads") && tied(after)) after.n_heads = nearest(left("n_heads", after, most), wished.n_heads);
-  if (moves("n_kv_heads")) after.n_kv_heads = nearest(left("n_kv_heads", after, most), wished.n_kv_heads ?? after.n_heads);
+  const moves = (part) =>
+    part in sizes && part !== name && ["d_model", "d_head", "n_heads"].includes(name);
+  if (moves("n_heads") && tied(after))
+    after.n_heads = nearest(left("n_heads", after, most), wished.n_heads);
+  if (moves("n_kv_heads"))
+    after.n_kv_heads = nearest(left("n_kv_heads", after, most), wished.n_kv_heads ?? after.n_heads);
   return after;
 }
 
@@ -46,18 +61,31 @@ export function settled(sizes, name, wished, most) {
 export function movedInWords(before, after, name) {
   const why = {
     n_heads: () => `the nearest that divides d_model ${after.d_model}`,
-    n_kv_heads: () => (after.n_kv_heads === after.n_heads ? "as many as n_heads" : `the nearest that divides n_heads ${after.n_heads}`),
+    n_kv_heads: () =>
+      after.n_kv_heads === after.n_heads
+        ? "as many as n_heads"
+        : `the nearest that divides n_heads ${after.n_heads}`,
   };
-  return Object.keys(why).filter((part) => part !== name && before[part] !== after[part])
-    .map((part) => `${part} ${before[part]} → ${after[part]}, ${why[part]()}.`).join(" ");
+  return Object.keys(why)
+    .filter((part) => part !== name && before[part] !== after[part])
+    .map((part) => `${part} ${before[part]} → ${after[part]}, ${why[part]()}.`)
+    .join(" ");
 }
 
 /** The rules that hold, with the numbers in them. */
 export function lawInWords({ d_model, n_heads, n_kv_heads, d_head }) {
-  const heads = d_model === undefined ? "" : d_head === null
-    ? `n_heads divides d_model: ${d_model} / ${n_heads} = ${d_model / n_heads} = d_head. `
-    : "d_head has its own size, so n_heads need not divide d_model. ";
-  return heads + (n_kv_heads === undefined ? "" : `n_kv_heads divides n_heads: ${n_heads} / ${n_kv_heads} = ${n_heads / n_kv_heads}.`);
+  const heads =
+    d_model === undefined
+      ? ""
+      : d_head === null
+        ? `n_heads divides d_model: ${d_model} / ${n_heads} = ${d_model / n_heads} = d_head. `
+        : "d_head has its own size, so n_heads need not divide d_model. ";
+  return (
+    heads
+    + (n_kv_heads === undefined
+      ? ""
+      : `n_kv_heads divides n_heads: ${n_heads} / ${n_kv_heads} = ${n_heads / n_kv_heads}.`)
+  );
 }
 
 /** Single changes that make the sizes valid, as [name, size]. */
@@ -65,13 +93,27 @@ export function repairs(sizes, most) {
   const { d_model, n_heads, n_kv_heads } = sizes;
   const around = (name) => {
     const valid = left(name, sizes, most);
-    return [valid.findLast((size) => size < sizes[name]), valid.find((size) => size > sizes[name])].map((size) => [name, size]);
+    return [
+      valid.findLast((size) => size < sizes[name]),
+      valid.find((size) => size > sizes[name]),
+    ].map((size) => [name, size]);
   };
   const below = d_model - (d_model % n_heads);
-  const tries = tied(sizes) && d_model % n_heads
-    ? [...around("n_heads"), ["d_model", below], ["d_model", below + n_heads], ["d_head", Math.round(d_model / n_heads)]]
-    : [...around("n_kv_heads"), ["n_heads", n_heads + n_kv_heads - (n_heads % n_kv_heads)]];
-  return tries.filter(([name, size]) => size >= 1 && size <= most[name] && problemOf(settled({ ...sizes, [name]: size }, name, sizes, most)) === null);
+  const tries =
+    tied(sizes) && d_model % n_heads
+      ? [
+          ...around("n_heads"),
+          ["d_model", below],
+          ["d_model", below + n_heads],
+          ["d_head", Math.round(d_model / n_heads)],
+        ]
+      : [...around("n_kv_heads"), ["n_heads", n_heads + n_kv_heads - (n_heads % n_kv_heads)]];
+  return tries.filter(
+    ([name, size]) =>
+      size >= 1
+      && size <= most[name]
+      && problemOf(settled({ ...sizes, [name]: size }, name, sizes, most)) === null,
+  );
 }
 
 /**
@@ -79,7 +121,13 @@ export function repairs(sizes, most) {
  * them. `read` gives all sizes, `put` takes those that changed, and `draw` shows the sizes and
  * returns whether they go together; `law` tells the rules that hold.
  */
-export function sizeControls({ most, read, put, signal, law = "n_heads" in most ? lawInWords : () => "" }) {
+export function sizeControls({
+  most,
+  read,
+  put,
+  signal,
+  law = "n_heads" in most ? lawInWords : () => "",
+}) {
   const names = Object.keys(most);
   const place = notice({ signal, tall: "n_heads" in most });
   const start = read();
@@ -87,13 +135,30 @@ export function sizeControls({ most, read, put, signal, law = "n_heads" in most 
   let along = "";
   let told = start; // the last sizes that went together, and what was asked for since
 
-  const dials = Object.fromEntries(names.map((name) => [name, dial({
-    label: name, unit: UNITS[name], max: most[name], stops: DOUBLED.includes(name) ? doublings(most[name]) : roundSizes(most[name]),
-    value: start[name] ?? 1, signal, wrong: place.wrong, change: (size) => change(name, size),
-  })]));
+  const dials = Object.fromEntries(
+    names.map((name) => [
+      name,
+      dial({
+        label: name,
+        unit: UNITS[name],
+        max: most[name],
+        stops: DOUBLED.includes(name) ? doublings(most[name]) : roundSizes(most[name]),
+        value: start[name] ?? 1,
+        signal,
+        wrong: place.wrong,
+        change: (size) => change(name, size),
+      }),
+    ]),
+  );
   const derived = check({
-    label: "d_head = d_model / n_heads", value: start.d_head === null, signal,
-    change: (on) => change("d_head", on ? null : clamp(Math.round(read().d_model / read().n_heads), 1, most.d_head)),
+    label: "d_head = d_model / n_heads",
+    value: start.d_head === null,
+    signal,
+    change: (on) =>
+      change(
+        "d_head",
+        on ? null : clamp(Math.round(read().d_model / read().n_heads), 1, most.d_head),
+      ),
   });
 
   function wish(name, size, { n_heads }) {
@@ -105,7 +170,8 @@ export function sizeControls({ most, read, put, signal, law = "n_heads" in most 
     const after = settled({ ...before, [name]: size }, name, wished, most);
     along = movedInWords(told, after, name);
     told = { ...told, [name]: size };
-    if (name === "d_head" && before.d_head === null) along += ` d_head is no longer d_model / n_heads.`;
+    if (name === "d_head" && before.d_head === null)
+      along += ` d_head is no longer d_model / n_heads.`;
     Object.assign(ours, after);
     const changes = Object.entries(after).filter(([part, value]) => value !== before[part]);
     if (changes.length) put(Object.fromEntries(changes));
@@ -124,9 +190,24 @@ export function sizeControls({ most, read, put, signal, law = "n_heads" in most 
       if (sizes[name] !== null) dials[name].show(sizes[name], left(name, sizes, most));
       else if (problem === null) dials[name].show(sizes.d_model / sizes.n_heads);
     }
-    const offers = problem === null ? [] : repairs(sizes, most).map(([name, size]) => [`${name} = ${size}`, () => change(name, size)]);
-    place.say(problem === null ? { law: law(sizes), along } : { wrong: problem.replace(/;.*/, "."), offers });
+    const offers =
+      problem === null
+        ? []
+        : repairs(sizes, most).map(([name, size]) => [
+            `${name} = ${size}`,
+            () => change(name, size),
+          ]);
+    place.say(
+      problem === null
+        ? { law: law(sizes), along }
+        : { wrong: problem.replace(/;.*/, "."), offers },
+    );
     return problem === null;
   }
-  return { nodes: Object.fromEntries(names.map((name) => [name, dials[name].node])), derived: derived.node, notice: place.node, draw };
+  return {
+    nodes: Object.fromEntries(names.map((name) => [name, dials[name].node])),
+    derived: derived.node,
+    notice: place.node,
+    draw,
+  };
 }

@@ -17,7 +17,9 @@ export function dot(a, b) {
 export function softmaxRow(scores, allowed = null) {
   const may = (k) => allowed === null || allowed[k];
   let top = -Infinity;
-  scores.forEach((s, k) => { if (may(k) && (s > top || Number.isNaN(s))) top = s; });
+  scores.forEach((s, k) => {
+    if (may(k) && (s > top || Number.isNaN(s))) top = s;
+  });
   if (top === -Infinity) return scores.map(() => 0);
   const powers = scores.map((s, k) => (may(k) ? Math.exp(s - top) : 0));
   const total = powers.reduce((a, b) => a + b, 0);
