@@ -20,12 +20,12 @@ function fill(node, attributes, children) {
   return node;
 }
 
-let used = 0;
+const COUNTER = Symbol.for("mhsa_lib.widgets: ids in use");
 
-/** A name for one element of this page, for labels and descriptions. */
+/** A name for one element of this page; figures of other kinds, in other modules, count along. */
 export function uid() {
-  used += 1;
-  return `mhsa-${used}`;
+  globalThis[COUNTER] = (globalThis[COUNTER] ?? 0) + 1;
+  return `mhsa-${globalThis[COUNTER]}`;
 }
 
 /** The frame of a figure, and its lifetime: everything listens with `signal`, `end` undoes all. */
