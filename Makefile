@@ -60,11 +60,12 @@ quick: lint types unit
 
 lint: export PATH := $(CURDIR)/.venv/bin:$(PATH)
 lint: vendored
-	$(STEP) "Lint (1 of 5): ruff" $(PY) -m ruff check -q .
-	$(STEP) "Lint (2 of 5): format" $(PY) -m ruff format -q --check .
-	$(STEP) "Lint (3 of 5): imports point down" .venv/bin/lint-imports --no-logo
-	$(STEP) "Lint (4 of 5): spelling" .venv/bin/codespell
-	$(STEP) "Lint (5 of 5): JavaScript format" node_modules/.bin/prettier --check --log-level warn $(SCRIPTS)
+	$(STEP) "Lint (1 of 6): ruff" $(PY) -m ruff check -q .
+	$(STEP) "Lint (2 of 6): format" $(PY) -m ruff format -q --check .
+	$(STEP) "Lint (3 of 6): imports point down" .venv/bin/lint-imports --no-logo
+	$(STEP) "Lint (4 of 6): spelling" .venv/bin/codespell
+	$(STEP) "Lint (5 of 6): JavaScript format" node_modules/.bin/prettier --check --log-level warn $(SCRIPTS)
+	$(STEP) "Lint (6 of 6): JavaScript types" node_modules/.bin/tsc
 
 types: $(READY)
 	$(STEP) "Types" $(PY) -m mypy

@@ -30,9 +30,10 @@ import matplotlib.pyplot as plt
 from PIL import Image
 
 FOLDER = Path(__file__).parent
-FIRST, LOADER = "shared/kit", "shared/loader"
+FIRST, LOADER = "shared/frame", "shared/loader"
 IMPORT = re.compile(r'^import [^;]*? from "(\.[./]*/[\w/]+)\.js";\n', re.MULTILINE)
-WORDS = re.compile(r"^ *//.*\n|^ */\*\*[\s\S]*?\*/\n|/\*\*[\s\S]*?\*/ ?|^ +", re.MULTILINE)
+COMMENT = r"/\*\*(?:(?!\*/)[\s\S])*\*/"
+WORDS = re.compile(rf"^ *//.*\n|^ *{COMMENT}\n|{COMMENT} ?|^ +", re.MULTILINE)
 
 
 class Figure(anywidget.AnyWidget):
@@ -107,8 +108,8 @@ class Figure(anywidget.AnyWidget):
 def pieces(piece: str) -> tuple[str, ...]:
     """A piece after all that it imports, each once: an order in which they can be joined.
 
-    >>> pieces("shared/dial")[-1], pieces("shared/dial").index("shared/kit")
-    ('shared/dial', 0)
+    >>> pieces("shared/dial")
+    ('shared/elements', 'shared/numbers', 'shared/stops', 'shared/dial')
     """
     imported = [join(dirname(piece), path) for path in IMPORT.findall(_read(piece, "js"))]
     before = [older for path in imported for older in pieces(normpath(path))]

@@ -9,7 +9,7 @@ import {
   kindInWords,
   numbersKept,
   resolved,
-} from "../../mhsa_lib/widgets/cache_calculator/cache_calculator.js";
+} from "../../mhsa_lib/widgets/cache_calculator/caches.js";
 
 const LLAMA = { layers: 32, n_heads: 32, n_kv_heads: 8, d_head: 128, d_latent: 512, d_rope: 64 };
 const DEEPSEEK = { ...LLAMA, layers: 61, n_heads: 128 };

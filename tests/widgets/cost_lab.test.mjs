@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { costOf, kindOf, kvHeads } from "../../mhsa_lib/widgets/shared/costs.js";
+import { regime } from "../../mhsa_lib/widgets/cost_lab/roofline.js";
+import { costOf, kvHeads } from "../../mhsa_lib/widgets/cost_lab/variants.js";
+import { kindOf } from "../../mhsa_lib/widgets/shared/costs.js";
 import { fits } from "../../mhsa_lib/widgets/shared/memory.js";
-import { duration, regime } from "../../mhsa_lib/widgets/shared/roofline.js";
+import { duration } from "../../mhsa_lib/widgets/shared/numbers.js";
 
 const MODEL = { layers: 2, d_model: 64, n_heads: 8, n_kv_heads: 2, d_head: 8, biases: "" };
 const CHIP = { name: "chip", memory: 2 ** 30, bandwidth: 1e9, peak: { float16: 1e11 } };

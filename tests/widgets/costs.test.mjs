@@ -3,17 +3,16 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { change, headBudget } from "../../mhsa_lib/widgets/head_budget/budget.js";
 import {
   activationBytes,
-  binary,
   cacheBytes,
-  change,
-  headBudget,
   layerParameters,
-  logScale,
   stageWork,
   underRoof,
 } from "../../mhsa_lib/widgets/shared/costs.js";
+import { binary } from "../../mhsa_lib/widgets/shared/numbers.js";
+import { logScale } from "../../mhsa_lib/widgets/shared/scales.js";
 
 const LLAMA = { layers: 32, d_model: 4096, n_heads: 32, n_kv_heads: 8, d_head: 128, biases: "" };
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { budgetSummary } from "../../mhsa_lib/widgets/head_budget/head_budget.js";
+import { budgetSummary } from "../../mhsa_lib/widgets/head_budget/budget.js";
 
 test("at the usual width nothing is said of a free one", () => {
   const text = budgetSummary({ d_model: 512, n_heads: 8, d_head: 64 });

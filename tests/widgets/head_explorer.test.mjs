@@ -1,19 +1,18 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { sentence } from "../../mhsa_lib/widgets/head_explorer/head_explorer.js";
 import {
-  csv,
   fitting,
   kept,
-  measure,
-  measuring,
   pick,
   ranked,
   strongest,
-  unpack,
-} from "../../mhsa_lib/widgets/head_explorer/measures.js";
-import { differenceColour, layout, palette } from "../../mhsa_lib/widgets/head_explorer/views.js";
+} from "../../mhsa_lib/widgets/head_explorer/choosing.js";
+import { csv } from "../../mhsa_lib/widgets/head_explorer/files.js";
+import { layout } from "../../mhsa_lib/widgets/head_explorer/layout.js";
+import { measure, measuring, unpack } from "../../mhsa_lib/widgets/head_explorer/measures.js";
+import { differenceColour, palette } from "../../mhsa_lib/widgets/head_explorer/paint.js";
+import { sentence } from "../../mhsa_lib/widgets/head_explorer/words.js";
 import { isSpecial, quoted, spelled } from "../../mhsa_lib/widgets/shared/tokens.js";
 
 const PREVIOUS = [1, 0, 0, 1, 0, 0, 0, 1, 0]; // each token looks at the one before

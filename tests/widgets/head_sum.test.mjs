@@ -8,7 +8,7 @@ import {
   ticks,
   written,
 } from "../../mhsa_lib/widgets/output_sum/sums.js";
-import { signed, told } from "../../mhsa_lib/widgets/output_sum/output_sum.js";
+import { signed, told } from "../../mhsa_lib/widgets/output_sum/words.js";
 
 const z = [[[1, 2]], [[3, -1]]]; // two heads, one token, two columns each
 const W_O = [

@@ -3,14 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {
-  bytes,
-  clamp,
-  fixed,
-  short,
-  weightColour,
-  weightInk,
-} from "../../mhsa_lib/widgets/shared/kit.js";
+import { weightColour, weightInk } from "../../mhsa_lib/widgets/shared/colours.js";
+import { bytes, clamp, fixed, short } from "../../mhsa_lib/widgets/shared/numbers.js";
 
 test("a number keeps its decimals, a true minus sign, and no minus zero", () => {
   assert.equal(fixed(-1.005, 1), "−1.0");

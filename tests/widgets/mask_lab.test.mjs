@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { answered, described, leaking, swapped } from "../../mhsa_lib/widgets/mask_lab/mask_lab.js";
 import {
   countAllowed,
   emptyRows,
@@ -12,6 +11,7 @@ import {
   maskOf,
   paintedOver,
 } from "../../mhsa_lib/widgets/mask_lab/rules.js";
+import { answered, described, leaking, swapped } from "../../mhsa_lib/widgets/mask_lab/words.js";
 
 const drawing = (mask) => mask.map((row) => row.map((may) => (may ? "■" : "·")).join(""));
 

@@ -3,19 +3,16 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { drawn, normals, products } from "../../mhsa_lib/widgets/scale_lab/drawn.js";
 import {
   axisFor,
   componentVariance,
-  drawn,
   factor,
   histogram,
   measured,
-  normals,
-  products,
   variance,
-  verdict,
 } from "../../mhsa_lib/widgets/scale_lab/saturation.js";
-import { derivation, digits } from "../../mhsa_lib/widgets/scale_lab/scale_lab.js";
+import { derivation, digits, verdict } from "../../mhsa_lib/widgets/scale_lab/words.js";
 
 test("normal numbers have mean 0 and variance 1, and a seed decides them", () => {
   const numbers = Array.from(normals(3, 50_000));

@@ -3,8 +3,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { axisSizes, ledger, totals, wrongSizes } from "../../mhsa_lib/widgets/shared/ledger.js";
-import { boxSides, summary } from "../../mhsa_lib/widgets/shape_tracer/shape_tracer.js";
+import { axisSizes, ledger, totals } from "../../mhsa_lib/widgets/shape_tracer/ledger.js";
+import { boxSides } from "../../mhsa_lib/widgets/shape_tracer/rows.js";
+import { summary } from "../../mhsa_lib/widgets/shape_tracer/shape_tracer.js";
+import { wrongSizes } from "../../mhsa_lib/widgets/shared/size_rules.js";
 
 const gpt2 = { batch: 1, seq: 1024, d_model: 768, n_heads: 12, n_kv_heads: 12, d_head: null };
 

@@ -3,17 +3,16 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { doublings, nearest } from "../../mhsa_lib/widgets/shared/dial.js";
 import {
   divisors,
-  lawInWords,
   left,
-  movedInWords,
   problemOf,
   repairs,
   roundSizes,
   settled,
-} from "../../mhsa_lib/widgets/shared/sizes.js";
+} from "../../mhsa_lib/widgets/shared/size_rules.js";
+import { lawInWords, movedInWords } from "../../mhsa_lib/widgets/shared/size_words.js";
+import { doublings, nearest } from "../../mhsa_lib/widgets/shared/stops.js";
 
 const MOST = { d_model: 40, n_heads: 12, n_kv_heads: 12, d_head: 9 };
 const gpt2 = { d_model: 768, n_heads: 12, n_kv_heads: 12, d_head: null };

@@ -3,23 +3,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {
-  ancestors,
-  arithmetic,
-  decimals,
-  forward,
-  numeral,
-  parents,
-  typedNumber,
-} from "../../mhsa_lib/widgets/shared/provenance.js";
-import {
-  STEPS,
-  before,
-  denseMask,
-  makes,
-  maskName,
-  uses,
-} from "../../mhsa_lib/widgets/stage_stepper/steps.js";
+import { decimals, numeral } from "../../mhsa_lib/widgets/shared/places.js";
+import { forward } from "../../mhsa_lib/widgets/stage_stepper/forward.js";
+import { denseMask, maskName } from "../../mhsa_lib/widgets/stage_stepper/masks.js";
+import { ancestors, arithmetic, parents } from "../../mhsa_lib/widgets/stage_stepper/provenance.js";
+import { STEPS, before, makes, uses } from "../../mhsa_lib/widgets/stage_stepper/steps.js";
+import { typedNumber } from "../../mhsa_lib/widgets/stage_stepper/typed.js";
 
 const eye = [
   [1, 0],

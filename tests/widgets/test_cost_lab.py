@@ -111,7 +111,7 @@ def test_every_model_and_variant_has_the_cache_of_the_figure():
     state |= {"cache_dtype": "int8", "fused": True, "accelerator": labs[0].accelerators[0]}
     rows = {model["name"]: model for model in labs[0].models}
     calls = [("costOf", state | {"model": rows[x.model], "variant": x.variant}) for x in labs]
-    for lab, found in zip(labs, node("shared/costs", *calls), strict=True):
+    for lab, found in zip(labs, node("cost_lab/variants", *calls), strict=True):
         model = lab.configuration
         assert found["caches"][lab.variant] == lab.cache_bytes
         assert found["weights"] == 4 * model.layers * sum(model.parameters().values())

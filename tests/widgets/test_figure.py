@@ -85,7 +85,7 @@ def test_a_piece_comes_after_all_that_it_imports(name):
     assert len(set(pieces)) == len(pieces)
     for i, piece in enumerate(pieces):
         text = (JS / f"{piece}.js").read_text(encoding="utf-8")
-        imported = re.findall(r'from "(\..*)\.js"', text)
+        imported = re.findall(r'^import [^;]* from "(\..*)\.js";$', text, re.M)
         assert len(imported) == len(re.findall(r"^import ", text, re.M))
         paths = {(JS / piece).parent.joinpath(path).resolve() for path in imported}
         assert paths <= {JS.resolve() / before for before in pieces[:i]}, piece
@@ -112,6 +112,15 @@ def test_styles_touch_nothing_but_figures_and_nothing_moves_unasked(file):
     assert re.findall(r"\b(?:animation|transition)\b", calm) == []
 
 
+@pytest.mark.parametrize("file", sources(), ids=lambda file: file.relative_to(JS).as_posix())
+def test_a_piece_is_typed_and_can_be_read_in_one_sitting(file):
+    first, *lines = file.read_text(encoding="utf-8").splitlines()
+    assert first == "// @ts-check"
+    assert lines[0].startswith("// ")
+    assert len(lines) < 150
+    assert max(map(len, lines)) <= 100
+
+
 def lines_of_logic(name: str) -> int:
     """Logical lines inside the functions of a figure's class: statements, however long."""
     tree = ast.parse(inspect.getsource(getattr(widgets, name)))
@@ -125,7 +134,7 @@ def test_its_class_is_short(name, report):
     lines = lines_of_logic(name)
     weight = len(getattr(widgets, name)._esm.encode())
     report(
-        f"{name}: {lines} lines of Python, {weight / 1000:.1f} kB of JavaScript with the kit"
+        f"{name}: {lines} lines of Python, {weight / 1000:.1f} kB of JavaScript with all its pieces"
     )
     assert lines <= 40
 

@@ -124,7 +124,7 @@ def test_hiding_leaves_the_same_rows_in_python_and_on_the_page(hidden, renormali
     flat = unpacked(figure.attention).flatten().tolist()
     divide = renormalise and bool(hidden)
     kept_places, picked = node(
-        "head_explorer/measures",
+        "head_explorer/choosing",
         ("kept", WORDS, hidden),
         ("pick", flat, list(figure.shape), places, places, divide),
     )
@@ -336,7 +336,7 @@ def test_pixels_of_a_small_head_are_its_weights(open_figure):
     page = open_figure(HeadExplorer(w, WORDS))
     drawn = page.locator(".mhsa-head canvas").nth(1).evaluate(PIXELS)
     steps = (w[0, 1] * 255).round().flatten() / 255
-    colours = node("shared/kit", *[("weightColour", step.item()) for step in steps])
+    colours = node("shared/colours", *[("weightColour", step.item()) for step in steps])
     for pixel, weight, colour in zip(drawn, w[0, 1].flatten(), colours, strict=True):
         red, green, blue, alpha = pixel
         assert alpha == (255 if weight else 0)
@@ -351,7 +351,7 @@ def test_a_small_head_shows_what_is_left_over_its_whole_size(open_figure, renorm
     left = w[0, 1, 1:3, 1:3]
     left = left / left.sum(dim=-1, keepdim=True) if renormalise else left
     steps = (left * 255).round().flatten() / 255
-    colours = node("shared/kit", *[("weightColour", step.item()) for step in steps])
+    colours = node("shared/colours", *[("weightColour", step.item()) for step in steps])
     head = page.locator(".mhsa-head").nth(1)
     picture = Image.open(io.BytesIO(head.screenshot())).convert("RGB")
     side = head.bounding_box()["width"]

@@ -37,7 +37,7 @@ def test_the_page_unpacks_what_was_recorded(mask):
     x, attention = rand(2, 4), mha(4, 2, bias=True)
     recording = record(attention, x, mask)
     (found,) = node(
-        "pass_stepper/pass_stepper", ("unpacked", PassStepper(x, attention, mask).recorded)
+        "pass_stepper/recorded", ("unpacked", PassStepper(x, attention, mask).recorded)
     )
     for name, value in (recording.inputs | recording.wires).items():
         rows = torch.tensor(found["wires"][name]).reshape(value.shape)

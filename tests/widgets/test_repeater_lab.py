@@ -88,7 +88,7 @@ def words_of(text):
 
 
 def test_a_text_is_read_or_refused_as_in_python():
-    found = node("repeater_lab/model", *[("encoded", text, ALPHABET, 64) for text in TEXTS])
+    found = node("repeater_lab/texts", *[("encoded", text, ALPHABET, 64) for text in TEXTS])
     assert found == [words_of(text) for text in TEXTS]
 
 

@@ -1,110 +1,144 @@
+// @ts-check
 // All heads small: a button each, in the order of the model or of a measure.
 
-import { el, fixed } from "../shared/kit.js";
-import { MEASURES, ranked } from "./measures.js";
-import { paint } from "./views.js";
+import { el } from "../shared/elements.js";
+import { fixed, upTo } from "../shared/numbers.js";
+import { ranked } from "./choosing.js";
+import { MEASURES } from "./measures.js";
+import { paint, resize, weightCanvas } from "./paint.js";
 
-/** A number of a measure, or a dash where there is nothing to measure. */
-export const measured = (value) => (Number.isNaN(value) ? "–" : fixed(value));
+/** @import { MeasuresOf, Weights } from "./measures.js" */
+/**
+ * Where a head is, and what it is called.
+ * @typedef {{ layer: number, head: number, short: string, long: string }} Name
+ */
+/** @typedef {ReturnType<typeof smallButton>} Small */
 
-export class SmallHeads {
-  constructor(signal, choose) {
-    this.node = el("div", {
-      class: "mhsa-heads",
-      role: "group",
-      "aria-label": "All heads; arrow keys choose one",
-    });
-    this.node.addEventListener(
-      "click",
-      ({ target }) => {
-        const i = this.heads.findIndex(({ node }) => node.contains(target));
-        if (i >= 0) choose(i);
-      },
-      { signal },
-    );
-    this.node.addEventListener(
-      "keydown",
-      (event) => {
-        const at = this.order.indexOf(this.chosen);
-        const line = this.heads[this.order[0]].node.offsetTop;
-        const second = this.order.findIndex((i) => this.heads[i].node.offsetTop !== line);
-        const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: second, ArrowUp: -second }[
-          event.key
-        ];
-        const next = this.order[{ Home: 0, End: this.order.length - 1 }[event.key] ?? at + step];
-        if (next === undefined) return;
-        event.preventDefault();
-        choose(next);
-        this.heads[next].node.focus();
-      },
-      { signal },
-    );
+/**
+ * A number of a measure, or a dash where there is nothing to measure.
+ * @type {(value: number) => string}
+ */
+export const measureWords = (value) => (Number.isNaN(value) ? "–" : fixed(value));
+
+/**
+ * One head, all its weights in pixels.
+ * @param {Name} name
+ * @param {number} rows
+ * @param {number} columns
+ */
+function smallButton(name, rows, columns) {
+  const [canvas, caption] = [weightCanvas(), el("span")];
+  resize(canvas, rows, columns);
+  const about = { type: "button", class: "mhsa-head", title: name.long };
+  return { node: el("button", about, canvas, caption), canvas, caption, name };
+}
+
+/**
+ * Numbers of layers and heads around the buttons, `columns` of them in a row.
+ * @type {(nodes: HTMLElement[], columns: number) => HTMLElement[]}
+ */
+function numbered(nodes, columns) {
+  /** @type {(text: string) => HTMLElement} */
+  const label = (text) => el("span", { "aria-hidden": "true" }, text);
+  const above = upTo(columns).map((head) => label(`${head}`));
+  const lines = nodes.flatMap((node, i) =>
+    i % columns ? [node] : [label(`${i / columns}`), node],
+  );
+  return [label(""), ...above, ...lines];
+}
+
+/**
+ * `choose` hears which head is pressed, or reached by arrow keys.
+ * @param {AbortSignal} signal
+ * @param {(i: number) => void} choose
+ */
+export function smallHeads(signal, choose) {
+  const about = { class: "mhsa-heads", role: "group" };
+  const node = el("div", { ...about, "aria-label": "All heads; arrow keys choose one" });
+  let heads = /** @type {Small[]} */ ([]);
+  let order = /** @type {number[]} */ ([]);
+  let size = { columns: 0, rows: 0, keys: 0 };
+  let sorted = /** @type {boolean | null} */ (null);
+  let [chosen, compared] = [0, /** @type {number | null} */ (null)];
+
+  /** @type {(event: MouseEvent) => void} */
+  function clicked({ target }) {
+    const i = heads.findIndex(({ node }) => node.contains(/** @type {Node} */ (target)));
+    if (i >= 0) choose(i);
   }
-
-  /** So many heads; `names` are objects with a short and a long name, `size` is queries and keys. */
-  build(names, columns, size) {
-    Object.assign(this, { columns, size, sorted: null });
-    const [height, width] = size;
-    this.node.style.setProperty("--heads", columns);
-    this.heads = names.map((name) => {
-      const [canvas, caption] = [
-        el("canvas", { "aria-hidden": "true", width, height }),
-        el("span"),
-      ];
-      const node = el(
-        "button",
-        { type: "button", class: "mhsa-head", title: name.long },
-        canvas,
-        caption,
-      );
-      return { node, canvas, caption, name };
-    });
+  /** The head that a key leads to. @type {(key: string) => number | undefined} */
+  function destination(key) {
+    const at = order.indexOf(chosen);
+    const line = heads[order[0]].node.offsetTop;
+    const second = order.findIndex((i) => heads[i].node.offsetTop !== line);
+    /** @type {Record<string, number>} */
+    const places = {
+      ArrowRight: at + 1,
+      ArrowLeft: at - 1,
+      ArrowDown: at + second,
+      ArrowUp: at - second,
+      Home: 0,
+      End: order.length - 1,
+    };
+    return order[places[key]];
   }
-
-  /** What is left is stretched over the whole: other sizes for all the canvases take 20 ms. */
-  paint(weights, rows, columns) {
-    this.node.style.setProperty("--down", this.size[0] / rows);
-    this.node.style.setProperty("--across", this.size[1] / columns);
-    paint(
-      this.heads.map(({ canvas }) => canvas),
-      weights,
-      rows,
-      columns,
-    );
+  /** @type {(event: KeyboardEvent) => void} */
+  function keyed(event) {
+    const next = destination(event.key);
+    if (next === undefined) return;
+    event.preventDefault();
+    choose(next);
+    heads[next].node.focus();
   }
+  node.addEventListener("click", clicked, { signal });
+  node.addEventListener("keydown", keyed, { signal });
 
-  sort(measuresOf, measure) {
+  /**
+   * So many heads in a row, each with so many queries and keys.
+   * @type {(names: Name[], columns: number, rows: number, keys: number) => void}
+   */
+  function build(names, columns, rows, keys) {
+    size = { columns, rows, keys };
+    sorted = null;
+    node.style.setProperty("--heads", `${columns}`);
+    heads = names.map((name) => smallButton(name, rows, keys));
+  }
+  /**
+   * What is left is stretched over the whole: other sizes for all the canvases take 20 ms.
+   * @type {(weights: Weights, rows: number, columns: number) => void}
+   */
+  function draw(weights, rows, columns) {
+    node.style.setProperty("--down", `${size.rows / rows}`);
+    node.style.setProperty("--across", `${size.keys / columns}`);
+    const canvases = heads.map(({ canvas }) => canvas);
+    paint(canvases, weights, rows, columns);
+  }
+  /** @type {(measuresOf: MeasuresOf, measure: string) => void} */
+  function sort(measuresOf, measure) {
     const byMeasure = measure in MEASURES;
-    this.order = ranked(this.heads.length, measuresOf, measure);
-    if (!byMeasure && this.sorted === false) return; // in the model's own order nothing moves
-    this.sorted = byMeasure;
-    this.node.classList.toggle("mhsa-sorted", byMeasure);
-    const nodes = this.order.map((i) => {
-      const { node, caption, name } = this.heads[i];
-      caption.textContent = byMeasure ? `${name.short} ${measured(measuresOf(i)[measure])}` : "";
+    order = ranked(heads.length, measuresOf, measure);
+    if (!byMeasure && sorted === false) return; // in the model's own order nothing moves
+    sorted = byMeasure;
+    node.classList.toggle("mhsa-sorted", byMeasure);
+    const nodes = order.map((i) => {
+      const { node, caption, name } = heads[i];
+      const words = byMeasure ? `${name.short} ${measureWords(measuresOf(i)[measure])}` : "";
+      caption.textContent = words;
       return node;
     });
-    const label = (i) => el("span", { "aria-hidden": "true" }, i);
-    const lines = nodes.flatMap((node, i) =>
-      byMeasure || i % this.columns ? [node] : [label(i / this.columns), node],
-    );
-    const above = byMeasure
-      ? []
-      : Array.from({ length: this.columns + 1 }, (_, i) => label(i ? i - 1 : ""));
-    this.node.replaceChildren(...above, ...lines);
-    this.choose(this.chosen, this.compared);
+    node.replaceChildren(...(byMeasure ? nodes : numbered(nodes, size.columns)));
+    mark(chosen, compared);
   }
-
-  choose(chosen, compared) {
-    Object.assign(this, { chosen, compared });
-    this.heads.forEach(({ node, caption, name }, i) => {
-      node.setAttribute("aria-pressed", i === chosen);
-      node.setAttribute("tabindex", i === chosen ? 0 : -1);
+  /** @type {(now: number, beside: number | null) => void} */
+  function mark(now, beside) {
+    [chosen, compared] = [now, beside];
+    heads.forEach(({ node, caption, name }, i) => {
+      node.setAttribute("aria-pressed", `${i === chosen}`);
+      node.setAttribute("tabindex", i === chosen ? "0" : "-1");
       node.classList.toggle("mhsa-compared", i === compared);
-      node.setAttribute(
-        "aria-label",
-        `${caption.textContent} ${name.long}${i === compared ? ", compared" : ""}`.trim(),
-      );
+      const told = i === compared ? ", compared" : "";
+      node.setAttribute("aria-label", `${caption.textContent} ${name.long}${told}`.trim());
     });
   }
+  return { node, build, draw, sort, mark, order: () => order };
 }

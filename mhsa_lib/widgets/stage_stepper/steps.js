@@ -1,8 +1,15 @@
+// @ts-check
 // The nine steps of the stepper: what each takes, what it makes, and one sentence about it.
 
-import { AXES } from "../shared/provenance.js";
+import { AXES } from "./forward.js";
 
-/** A group ends in what it makes; what is no wire is a sign; `heads` means one group per head. */
+/**
+ * A group ends in what it makes; what is no wire is a sign; `heads` means one group per head.
+ * @typedef {{ step: string, shared?: string[], heads?: boolean, groups: string[][],
+ *   says: string }} Step
+ */
+
+/** @type {Step[]} */
 export const STEPS = [
   {
     step: "project",
@@ -12,7 +19,9 @@ export const STEPS = [
       ["W_K", "→", "k"],
       ["W_V", "→", "v"],
     ],
-    says: "Each row of x times three matrices: what a token asks (q), what it offers (k), what it hands over (v).",
+    says:
+      "Each row of x times three matrices: what a token asks (q), what it offers (k), what "
+      + "it hands over (v).",
   },
   {
     step: "split",
@@ -21,7 +30,9 @@ export const STEPS = [
       ["k", "→", "k_heads"],
       ["v", "→", "v_heads"],
     ],
-    says: "The columns are dealt out to the heads. No arithmetic: the same numbers under other indices.",
+    says:
+      "The columns are dealt out to the heads. No arithmetic: the same numbers under other "
+      + "indices.",
   },
   {
     step: "score",
@@ -33,14 +44,18 @@ export const STEPS = [
     step: "scale",
     heads: true,
     groups: [["dots", "/ √d_head =", "scores"]],
-    says: "Each dot product is divided by √d_head. The library divides q before the product: the same numbers.",
+    says:
+      "Each dot product is divided by √d_head. The library divides q before the product: the "
+      + "same numbers.",
   },
   {
     step: "mask",
     heads: true,
     shared: ["mask"],
     groups: [["scores", "→", "masked"]],
-    says: "■ may look, · may not: a forbidden score becomes −∞. Click the cells of mask, or press Enter on them.",
+    says:
+      "■ may look, · may not: a forbidden score becomes −∞. Click the cells of mask, or "
+      + "press Enter on them.",
   },
   {
     step: "softmax",
@@ -66,25 +81,18 @@ export const STEPS = [
   },
 ];
 
-export const makes = ({ groups }) => groups.map((group) => group.at(-1));
+/** The wires that a step makes. @type {(step: Step) => string[]} */
+export const makes = ({ groups }) => groups.map((group) => group[group.length - 1]);
 
+/** The wires and inputs that a step shows. @type {(step: Step) => string[]} */
 export const uses = ({ shared = [], groups }) =>
   [...shared, ...groups.flat()].filter((item) => item in AXES);
 
-/** The wires and inputs of all steps before `i` that step `i` does not use itself. */
+/**
+ * The wires and inputs of all steps before `i` that step `i` does not use itself.
+ * @type {(i: number) => string[]}
+ */
 export function before(i) {
   const [met, now] = [new Set(STEPS.slice(0, i).flatMap(uses)), new Set(uses(STEPS[i]))];
   return Object.keys(AXES).filter((wire) => met.has(wire) && !now.has(wire));
 }
-
-/** Masks to choose, by name; true where a query may look. */
-export const MASKS = { none: () => true, causal: (query, key) => query >= key };
-
-export function denseMask(name, n) {
-  const positions = Array.from({ length: n }, (_, i) => i);
-  return positions.map((query) => positions.map((key) => MASKS[name](query, key)));
-}
-
-/** Which of them a mask is, or "my own". */
-export const maskName = (mask) =>
-  Object.keys(MASKS).find((name) => `${denseMask(name, mask.length)}` === `${mask}`) ?? "my own";
