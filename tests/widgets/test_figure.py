@@ -133,9 +133,7 @@ def lines_of_logic(name: str) -> int:
 def test_its_class_is_short(name, report):
     lines = lines_of_logic(name)
     weight = len(getattr(widgets, name)._esm.encode())
-    report(
-        f"{name}: {lines} lines of Python, {weight / 1000:.1f} kB of JavaScript with all its pieces"
-    )
+    report(f"{name}: {lines} lines of Python, {weight / 1000:.1f} kB of JavaScript in all")
     assert lines <= 40
 
 
