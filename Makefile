@@ -8,6 +8,7 @@ HOOK := --jaxtyping-packages=mhsa_lib,beartype.beartype
 # Only these files have tests for the second run, so nothing else is imported for it.
 HOOKLESS := $(shell grep -rlE "nohook|bothways" tests --include="test_*.py" | grep -v ^tests/widgets)
 READY := .venv/ready
+SCRIPTS := "mhsa_lib/widgets/**/*.js" "tests/widgets/*.mjs"
 NOT_HERE := --ignore=tests/book --ignore=tests/widgets
 export HF_HUB_OFFLINE := 1
 # Two workers share two cores; small tensors are slower with more threads than cores.
@@ -69,11 +70,14 @@ quick: lint types related
 related: $(READY)
 	$(STEP) "Tests of what you changed" $(PY) -m tools.check.related
 
-lint: $(READY)
-	$(STEP) "Lint (1 of 4): ruff" $(PY) -m ruff check -q .
-	$(STEP) "Lint (2 of 4): format" $(PY) -m ruff format -q --check .
-	$(STEP) "Lint (3 of 4): imports point down" .venv/bin/lint-imports --no-logo
-	$(STEP) "Lint (4 of 4): spelling" .venv/bin/codespell
+lint: export PATH := $(CURDIR)/.venv/bin:$(PATH)
+lint: vendored
+	$(STEP) "Lint (1 of 6): ruff" $(PY) -m ruff check -q .
+	$(STEP) "Lint (2 of 6): format" $(PY) -m ruff format -q --check .
+	$(STEP) "Lint (3 of 6): imports point down" .venv/bin/lint-imports --no-logo
+	$(STEP) "Lint (4 of 6): spelling" .venv/bin/codespell
+	$(STEP) "Lint (5 of 6): JavaScript format" node_modules/.bin/prettier --check --log-level warn $(SCRIPTS)
+	$(STEP) "Lint (6 of 6): JavaScript types" node_modules/.bin/tsc
 
 types: $(READY)
 	$(STEP) "Types" $(PY) -m mypy

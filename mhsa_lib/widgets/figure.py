@@ -1,14 +1,16 @@
 """A live figure: one plain ES module, a widget where a kernel is, alive without one as well.
 
-A figure is three files of one name. ``name.py`` declares its state as traits and draws a still
-picture of it; ``name.js`` draws and computes; ``name.css`` styles. With a kernel it is an
-anywidget: what the reader changes arrives as traits, and setting a trait redraws. On a static
-page ``loader.js`` mounts the same module on the same state.
+A figure is a folder with three files of its name. ``name.py`` declares its state as traits and
+draws a still picture of it; ``name.js`` draws and computes, with its own pieces beside it;
+``name.css`` styles. With a kernel it is an anywidget: what the reader changes arrives as
+traits, and setting a trait redraws. On a static page ``shared/loader.js`` mounts the same
+module on the same state.
 
-Pieces of code (``kit`` for what all figures share, and those a class names in ``needs``) are
-joined into one module by dropping their imports and exports. An HTML output carries every piece
-once, under a key made of its name and content, so that a page with several figures can keep the
-first of each and drop the others.
+A piece is one JavaScript file, with its styles if a CSS file has its name. ``name.js`` and all
+that it imports are joined into one module: imports, exports and words for other readers
+(comments, types, indentation) are dropped, and so a name may be declared in one piece only. An
+HTML output carries every piece once, under a key made of its name and content, so that a page
+with several figures can keep the first of each and drop the others.
 """
 
 import base64
@@ -20,6 +22,7 @@ from collections.abc import Callable
 from functools import cache
 from html import escape
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from typing import Any, ClassVar
 
 import anywidget
@@ -27,21 +30,24 @@ import matplotlib.pyplot as plt
 from PIL import Image
 
 FOLDER = Path(__file__).parent
+FIRST, LOADER = "shared/frame", "shared/loader"
+IMPORT = re.compile(r'^import [^;]*? from "(\.[./]*/[\w/]+)\.js";\n', re.MULTILINE)
+COMMENT = r"/\*\*(?:(?!\*/)[\s\S])*\*/"
+WORDS = re.compile(rf"^ *//.*\n|^ *{COMMENT}\n|{COMMENT} ?|^ +", re.MULTILINE)
 
 
 class Figure(anywidget.AnyWidget):
-    """What all figures share; a figure declares traits, ``needs``, ``alt`` and ``still``."""
-
-    needs: ClassVar[tuple[str, ...]] = ()
-    """Pieces of code before its own, besides ``kit``."""
+    """What all figures share; a figure declares traits, ``alt`` and ``still``."""
 
     pieces: ClassVar[tuple[str, ...]] = ()
+    """Its code: paths in this folder without a suffix, its own last."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if hasattr(cls, "_esm"):
             return  # a figure made of another, or a copy to which traits are added
-        cls.pieces = ("kit", *cls.needs, _name(cls))
+        own = "/".join(cls.__module__.split(".")[-2:])
+        cls.pieces = tuple(dict.fromkeys((*pieces(FIRST), *pieces(own))))
         cls._esm = "\n".join(code(piece, "js") for piece in cls.pieces)
         cls._css = "\n".join(code(piece, "css") for piece in cls.pieces)
 
@@ -73,11 +79,11 @@ class Figure(anywidget.AnyWidget):
 
     def html(self) -> str:
         """The figure as HTML that needs no kernel and no network."""
-        name = self.pieces[-1].replace("_", "-")
+        name = Path(self.pieces[-1]).name.replace("_", "-")
         keys = " ".join(key(piece, "js") for piece in self.pieces)
         data = json.dumps(self.state(), allow_nan=False, default=_base64, ensure_ascii=False)
         styles = "".join(_piece("style", piece, "css") for piece in self.pieces)
-        scripts = "".join(_piece("script", piece, "js") for piece in (*self.pieces, "loader"))
+        scripts = "".join(_piece("script", piece, "js") for piece in (*self.pieces, LOADER))
         return (
             f'{styles}<div class="mhsa-figure mhsa-{name}" data-mhsa-figure="{keys}">'
             f"<noscript>{self.without_script()}</noscript>"
@@ -99,12 +105,23 @@ class Figure(anywidget.AnyWidget):
 
 
 @cache
+def pieces(piece: str) -> tuple[str, ...]:
+    """A piece after all that it imports, each once: an order in which they can be joined.
+
+    >>> pieces("shared/dial")
+    ('shared/elements', 'shared/numbers', 'shared/stops', 'shared/dial')
+    """
+    imported = [join(dirname(piece), path) for path in IMPORT.findall(_read(piece, "js"))]
+    before = [older for path in imported for older in pieces(normpath(path))]
+    return (*dict.fromkeys(before), piece)
+
+
+@cache
 def code(piece: str, suffix: str) -> str:
-    """The text of a piece as it joins others: without imports, and exporting only a default."""
-    file = FOLDER / f"{piece}.{suffix}"
-    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    """The text of a piece as it joins others: no imports, no words, only a default export."""
+    text = _read(piece, suffix)
     if suffix == "js":
-        text = re.sub(r'^import [^;]*? from "\./\w+\.js";\n', "", text, flags=re.M | re.S)
+        text = WORDS.sub("", IMPORT.sub("", text))
         text = re.sub(r"^export (?!default)", "", text, flags=re.M)
     return text
 
@@ -128,8 +145,9 @@ def png(draw: Callable[[], None]) -> str:
     return f"data:image/png;base64,{base64.b64encode(small.getvalue()).decode()}"
 
 
-def _name(cls: type) -> str:
-    return cls.__module__.rpartition(".")[2]
+def _read(piece: str, suffix: str) -> str:
+    file = FOLDER / f"{piece}.{suffix}"
+    return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 def _piece(tag: str, piece: str, suffix: str) -> str:
@@ -139,7 +157,7 @@ def _piece(tag: str, piece: str, suffix: str) -> str:
     if f"</{tag}" in text.lower():
         raise ValueError(f"{piece}.{suffix} contains </{tag}; write it as two strings.")
     # The loader runs at once; modules wait until a figure asks for them.
-    kind = ' type="text/plain"' if tag == "script" and piece != "loader" else ""
+    kind = ' type="text/plain"' if tag == "script" and piece != LOADER else ""
     return f'<{tag}{kind} data-mhsa-piece="{key(piece, suffix)}">{text}</{tag}>'
 
 

@@ -3,7 +3,13 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { cacheOf, inWords, kindInWords, numbersKept, resolved } from "../../mhsa_lib/widgets/cache_calculator.js";
+import {
+  cacheOf,
+  inWords,
+  kindInWords,
+  numbersKept,
+  resolved,
+} from "../../mhsa_lib/widgets/cache_calculator/caches.js";
 
 const LLAMA = { layers: 32, n_heads: 32, n_kv_heads: 8, d_head: 128, d_latent: 512, d_rope: 64 };
 const DEEPSEEK = { ...LLAMA, layers: 61, n_heads: 128 };
@@ -18,7 +24,10 @@ test("keys and values are kept once per head that has its own", () => {
 test("a kind that is the twin of another is left out", () => {
   assert.deepEqual(Object.keys(numbersKept({ ...LLAMA, n_kv_heads: 32 })), ["MHA", "MQA", "MLA"]);
   assert.deepEqual(Object.keys(numbersKept({ ...LLAMA, n_kv_heads: 1 })), ["MHA", "MQA", "MLA"]);
-  assert.deepEqual(Object.keys(numbersKept({ ...LLAMA, n_heads: 1, n_kv_heads: 1 })), ["MHA", "MLA"]);
+  assert.deepEqual(Object.keys(numbersKept({ ...LLAMA, n_heads: 1, n_kv_heads: 1 })), [
+    "MHA",
+    "MLA",
+  ]);
   assert.equal(resolved("GQA", { n_heads: 4, n_kv_heads: 1 }), "MQA");
   assert.equal(resolved("GQA", { n_heads: 4, n_kv_heads: 4 }), "MHA");
   assert.equal(resolved("MLA", { n_heads: 4, n_kv_heads: 4 }), "MLA");
@@ -26,7 +35,14 @@ test("a kind that is the twin of another is left out", () => {
 
 test("a token, all tokens, how many fit, and how long reading takes", () => {
   const [, gqa] = cacheOf(LLAMA, LOAD, CHIP);
-  assert.deepEqual(gqa, { kind: "GQA", numbers: 2048, token: 131_072, total: 2 ** 34, fit: 1, seconds: 2 });
+  assert.deepEqual(gqa, {
+    kind: "GQA",
+    numbers: 2048,
+    token: 131_072,
+    total: 2 ** 34,
+    fit: 1,
+    seconds: 2,
+  });
   const two = cacheOf(LLAMA, { ...LOAD, sequences: 2 }, CHIP)[1];
   assert.deepEqual([two.total, two.fit, two.seconds], [2 ** 35, 1, 4]);
   assert.equal(cacheOf(DEEPSEEK, LOAD, CHIP)[3].token, 70_272);

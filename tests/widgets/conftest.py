@@ -51,7 +51,7 @@ def running_node() -> subprocess.Popen[str]:
 
 
 def node(module: str, *calls):
-    """Call exported functions of one JavaScript file: ``node("tensor", ("dot", [1], [2]))``.
+    """Call exported functions of one piece: ``node("shared/tensor", ("dot", [1], [2]))``.
 
     Every call is a function's name and its arguments, as JSON.
     """

@@ -3,9 +3,16 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { change, headBudget } from "../../mhsa_lib/widgets/head_budget/budget.js";
 import {
-  activationBytes, binary, cacheBytes, change, headBudget, layerParameters, logScale, stageWork, underRoof,
-} from "../../mhsa_lib/widgets/costs.js";
+  activationBytes,
+  cacheBytes,
+  layerParameters,
+  stageWork,
+  underRoof,
+} from "../../mhsa_lib/widgets/shared/costs.js";
+import { binary } from "../../mhsa_lib/widgets/shared/numbers.js";
+import { logScale } from "../../mhsa_lib/widgets/shared/scales.js";
 
 const LLAMA = { layers: 32, d_model: 4096, n_heads: 32, n_kv_heads: 8, d_head: 128, biases: "" };
 
@@ -22,7 +29,14 @@ test("its cache at 131,072 tokens is 16 GiB", () => {
 });
 
 test("decoding does about four FLOPs per byte, because four heads share a key", () => {
-  const tokens = { n_query: 1, n_key: 1_000_000, batch: 7, itemsize: 2, cache_itemsize: 2, fused: true };
+  const tokens = {
+    n_query: 1,
+    n_key: 1_000_000,
+    batch: 7,
+    itemsize: 2,
+    cache_itemsize: 2,
+    fused: true,
+  };
   assert.ok(Math.abs(stageWork(LLAMA, tokens)["scores + mix"].intensity - 4) < 0.001);
 });
 
@@ -43,18 +57,28 @@ test("below the ridge memory is the limit, above it arithmetic", () => {
 
 test("heads multiply distributions and divide directions, and nothing else but weights", () => {
   const rows = headBudget({ d_model: 512, n_heads: 8, d_head: 64, seq: 32 });
-  assert.deepEqual(rows.map(({ one, now }) => change(one, now)),
-    ["same", "same", "same", "same", "× 8", "÷ 8", "× 8"]);
+  assert.deepEqual(
+    rows.map(({ one, now }) => change(one, now)),
+    ["same", "same", "same", "same", "× 8", "÷ 8", "× 8"],
+  );
 });
 
 test("a score has no more directions than x has columns", () => {
-  const row = headBudget({ d_model: 4, n_heads: 2, d_head: 9, seq: 1 }).find(({ name }) => name.startsWith("directions"));
+  const row = headBudget({ d_model: 4, n_heads: 2, d_head: 9, seq: 1 }).find(({ name }) =>
+    name.startsWith("directions"),
+  );
   assert.deepEqual([row.one, row.now], [4, 4]);
 });
 
 test("bytes are said in three digits, and never as 1024 of something", () => {
-  assert.deepEqual([0, 1023, 1024, 1536, 1_048_575, 2 ** 60].map(binary),
-    ["0 bytes", "1023 bytes", "1 KiB", "1.5 KiB", "1 MiB", "1 EiB"]);
+  assert.deepEqual([0, 1023, 1024, 1536, 1_048_575, 2 ** 60].map(binary), [
+    "0 bytes",
+    "1023 bytes",
+    "1 KiB",
+    "1.5 KiB",
+    "1 MiB",
+    "1 EiB",
+  ]);
 });
 
 test("a logarithmic axis has equal steps for equal ratios, and an end", () => {

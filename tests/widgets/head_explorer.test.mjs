@@ -1,16 +1,33 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { sentence } from "../../mhsa_lib/widgets/head_explorer.js";
-import { csv, fitting, kept, measure, measuring, pick, ranked, strongest, unpack } from "../../mhsa_lib/widgets/head_measures.js";
-import { differenceColour, layout, palette } from "../../mhsa_lib/widgets/head_views.js";
-import { isSpecial, quoted, spelled } from "../../mhsa_lib/widgets/tokens.js";
+import {
+  fitting,
+  kept,
+  pick,
+  ranked,
+  strongest,
+} from "../../mhsa_lib/widgets/head_explorer/choosing.js";
+import { csv } from "../../mhsa_lib/widgets/head_explorer/files.js";
+import { layout } from "../../mhsa_lib/widgets/head_explorer/layout.js";
+import { measure, measuring, unpack } from "../../mhsa_lib/widgets/head_explorer/measures.js";
+import { differenceColour, palette } from "../../mhsa_lib/widgets/head_explorer/paint.js";
+import { sentence } from "../../mhsa_lib/widgets/head_explorer/words.js";
+import { isSpecial, quoted, spelled } from "../../mhsa_lib/widgets/shared/tokens.js";
 
 const PREVIOUS = [1, 0, 0, 1, 0, 0, 0, 1, 0]; // each token looks at the one before
 
 test("a previous-token head is measured as one", () => {
   const found = measure(PREVIOUS, 0, 3, 3);
-  assert.deepEqual(found, { entropy: 0, distance: 2 / 3, previous: 1, own: 1 / 3, next: 0, first: 2 / 3, confidence: 1 });
+  assert.deepEqual(found, {
+    entropy: 0,
+    distance: 2 / 3,
+    previous: 1,
+    own: 1 / 3,
+    next: 0,
+    first: 2 / 3,
+    confidence: 1,
+  });
 });
 
 test("one token has no previous one", () => {
@@ -44,7 +61,10 @@ test("an empty row stays empty when rows are divided", () => {
 });
 
 test("the strongest come first and what rounds to nothing is left out", () => {
-  assert.deepEqual(strongest([0.1, 0, 0.7, 0.00001, 0.2], 2), [{ weight: 0.7, place: 2 }, { weight: 0.2, place: 4 }]);
+  assert.deepEqual(strongest([0.1, 0, 0.7, 0.00001, 0.2], 2), [
+    { weight: 0.7, place: 2 },
+    { weight: 0.2, place: 4 },
+  ]);
   assert.equal(strongest([0.00001, 1], 5).length, 1);
 });
 
@@ -55,7 +75,11 @@ test("no distance is measured to the tokens of another text", () => {
 
 test("a file for spreadsheets has no formula in it", () => {
   const heads = [{ layer: 0, head: 1, weights: [0.25] }];
-  const [, line] = csv(heads, [{ at: 3, token: '=HYPERLINK("x")' }], [{ at: 4, token: "a,b" }]).split("\r\n");
+  const [, line] = csv(
+    heads,
+    [{ at: 3, token: '=HYPERLINK("x")' }],
+    [{ at: 4, token: "a,b" }],
+  ).split("\r\n");
   assert.equal(line, '0,1,3,4,"\'=HYPERLINK(""x"")","a,b",0.25');
 });
 
@@ -69,7 +93,10 @@ test("any token can be drawn", () => {
 });
 
 test("special tokens are told from words", () => {
-  assert.deepEqual(["[CLS]", "[PAD]", "<s>", "</s>", "<|endoftext|>"].filter((t) => !isSpecial(t)), []);
+  assert.deepEqual(
+    ["[CLS]", "[PAD]", "<s>", "</s>", "<|endoftext|>"].filter((t) => !isSpecial(t)),
+    [],
+  );
   assert.deepEqual(["cls", "[", "a[1]", "<img src=x>", "<"].filter(isSpecial), []);
 });
 

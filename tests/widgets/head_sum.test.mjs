@@ -1,11 +1,22 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { product, stacked, summed, ticks, written } from "../../mhsa_lib/widgets/head_sum.js";
-import { signed, told } from "../../mhsa_lib/widgets/output_sum.js";
+import {
+  product,
+  stacked,
+  summed,
+  ticks,
+  written,
+} from "../../mhsa_lib/widgets/output_sum/sums.js";
+import { signed, told } from "../../mhsa_lib/widgets/output_sum/words.js";
 
 const z = [[[1, 2]], [[3, -1]]]; // two heads, one token, two columns each
-const W_O = [[1, 0], [0, 1], [2, 2], [1, -1]];
+const W_O = [
+  [1, 0],
+  [0, 1],
+  [2, 2],
+  [1, -1],
+];
 
 test("a head writes its z times its own block of rows", () => {
   assert.deepEqual(written(z, W_O), [[[1, 2]], [[5, 7]]]);
@@ -19,7 +30,11 @@ test("the parts add up to the product, whichever heads are off", () => {
 });
 
 test("negative parts hang below zero", () => {
-  assert.deepEqual(stacked([1, -2, -3]), [{ from: 0, to: 1 }, { from: 0, to: -2 }, { from: -2, to: -5 }]);
+  assert.deepEqual(stacked([1, -2, -3]), [
+    { from: 0, to: 1 },
+    { from: 0, to: -2 },
+    { from: -2, to: -5 },
+  ]);
 });
 
 test("a scale without extent has a tick", () => {
@@ -28,5 +43,8 @@ test("a scale without extent has a tick", () => {
 
 test("sums and sentences are readable", () => {
   assert.equal(signed([-0.5, 0.25, -0.125]), "−0.500 + 0.250 − 0.125");
-  assert.match(told(["head 0", "head 1"], [1, -2], "cat", 3, [0]), /Coordinate 3 of y for “.cat.” is −2.000: head 0 is off, head 1 wrote −2.000\./);
+  assert.match(
+    told(["head 0", "head 1"], [1, -2], "cat", 3, [0]),
+    /Coordinate 3 of y for “.cat.” is −2.000: head 0 is off, head 1 wrote −2.000\./,
+  );
 });

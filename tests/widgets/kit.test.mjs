@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { bytes, clamp, fixed, short, weightColour, weightInk } from "../../mhsa_lib/widgets/kit.js";
+import { weightColour, weightInk } from "../../mhsa_lib/widgets/shared/colours.js";
+import { bytes, clamp, fixed, short } from "../../mhsa_lib/widgets/shared/numbers.js";
 
 test("a number keeps its decimals, a true minus sign, and no minus zero", () => {
   assert.equal(fixed(-1.005, 1), "−1.0");
@@ -12,7 +13,10 @@ test("a number keeps its decimals, a true minus sign, and no minus zero", () => 
 });
 
 test("what is no number is said", () => {
-  assert.deepEqual([NaN, Infinity, -Infinity].map((x) => fixed(x)), ["NaN", "∞", "−∞"]);
+  assert.deepEqual(
+    [NaN, Infinity, -Infinity].map((x) => fixed(x)),
+    ["NaN", "∞", "−∞"],
+  );
 });
 
 test("counts are exact below ten thousand and short above", () => {
@@ -35,9 +39,11 @@ test("colours run from nothing to everything and never leave the scale", () => {
 
 /** Relative luminance and contrast as WCAG 2 defines them. */
 function contrast(a, b) {
-  const light = (rgb) => rgb.map((c) => c / 255)
-    .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const light = (rgb) =>
+    rgb
+      .map((c) => c / 255)
+      .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
   const [x, y] = [light(a), light(b)].sort((p, q) => q - p);
   return (x + 0.05) / (y + 0.05);
 }
@@ -45,7 +51,9 @@ function contrast(a, b) {
 test("words on every weight can be read", () => {
   const ink = { "#fff": [255, 255, 255], "#000": [0, 0, 0] };
   for (let i = 0; i <= 100; i += 1) {
-    const paper = weightColour(i / 100).match(/\d+/g).map(Number);
+    const paper = weightColour(i / 100)
+      .match(/\d+/g)
+      .map(Number);
     assert.ok(contrast(paper, ink[weightInk(i / 100)]) >= 4.5, `weight ${i / 100}`);
   }
 });

@@ -3,8 +3,15 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { answered, described, leaking, swapped } from "../../mhsa_lib/widgets/mask_lab.js";
-import { countAllowed, emptyRows, inForm, inverted, maskOf, paintedOver } from "../../mhsa_lib/widgets/mask_rules.js";
+import {
+  countAllowed,
+  emptyRows,
+  inForm,
+  inverted,
+  maskOf,
+  paintedOver,
+} from "../../mhsa_lib/widgets/mask_lab/rules.js";
+import { answered, described, leaking, swapped } from "../../mhsa_lib/widgets/mask_lab/words.js";
 
 const drawing = (mask) => mask.map((row) => row.map((may) => (may ? "■" : "·")).join(""));
 
@@ -19,7 +26,14 @@ test("padding leaves padded queries nothing, key padding does not", () => {
 
 test("painting changes the named pairs of a copy", () => {
   const before = maskOf("causal", 1, [], 3);
-  const after = paintedOver(before, [[0, 2], [1, 0]], true);
+  const after = paintedOver(
+    before,
+    [
+      [0, 2],
+      [1, 0],
+    ],
+    true,
+  );
   assert.deepEqual(drawing(after), ["■·■", "■■·", "■■■"]);
   assert.equal(countAllowed(before), 6);
   assert.equal(maskOf("your own", 9, after, 3), after);
@@ -33,8 +47,14 @@ test("a mask as a reader copies it", () => {
 
 test("the words name empty rows, and what each mistake does", () => {
   const tokens = ["I", "saw", "it"];
-  assert.equal(described("causal", maskOf("causal", 1, [], 3), tokens), "Mask causal: 6 of 9 pairs may look. Every query has a key.");
-  assert.match(described("padding", maskOf("padding", 1, [], 3), tokens), /“saw”, “it” look at nothing/);
+  assert.equal(
+    described("causal", maskOf("causal", 1, [], 3), tokens),
+    "Mask causal: 6 of 9 pairs may look. Every query has a key.",
+  );
+  assert.match(
+    described("padding", maskOf("padding", 1, [], 3), tokens),
+    /“saw”, “it” look at nothing/,
+  );
   assert.match(described("padding", maskOf("padding", 2, [], 3), tokens), /“it” looks at nothing/);
   assert.match(swapped(inverted(maskOf("causal", 1, [], 3))), /1 of 3 queries are left/);
   assert.match(swapped(inverted(maskOf("none", 1, [], 3))), /no query is left with anything/);

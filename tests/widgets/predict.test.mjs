@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { agrees, hint, understood } from "../../mhsa_lib/widgets/predict.js";
+import { agrees, hint, understood } from "../../mhsa_lib/widgets/predict/answers.js";
 
 test("a shape may be pasted as torch prints it", () => {
   assert.deepEqual(understood("torch.Size([6, 12])", [1]), { given: [6, 12] });

@@ -3,8 +3,16 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { axisFor, componentVariance, drawn, factor, histogram, measured, normals, products, variance, verdict } from "../../mhsa_lib/widgets/saturation.js";
-import { derivation, digits } from "../../mhsa_lib/widgets/scale_lab.js";
+import { drawn, normals, products } from "../../mhsa_lib/widgets/scale_lab/drawn.js";
+import {
+  axisFor,
+  componentVariance,
+  factor,
+  histogram,
+  measured,
+  variance,
+} from "../../mhsa_lib/widgets/scale_lab/saturation.js";
+import { derivation, digits, verdict } from "../../mhsa_lib/widgets/scale_lab/words.js";
 
 test("normal numbers have mean 0 and variance 1, and a seed decides them", () => {
   const numbers = Array.from(normals(3, 50_000));
@@ -18,25 +26,45 @@ test("normal numbers have mean 0 and variance 1, and a seed decides them", () =>
 test("products of several widths are those of each width alone", () => {
   const cast = drawn(1, 3, 16);
   const [narrow, wide] = products(cast, [2, 16]);
-  const by_hand = (width) => cast.queries[1].slice(0, width).reduce((sum, q, c) => sum + q * cast.keys[2][c], 0);
+  const by_hand = (width) =>
+    cast.queries[1].slice(0, width).reduce((sum, q, c) => sum + q * cast.keys[2][c], 0);
   assert.ok(Math.abs(narrow[1][2] - by_hand(2)) < 1e-12);
   assert.ok(Math.abs(wide[1][2] - by_hand(16)) < 1e-12);
   assert.notEqual(narrow[1][2], wide[1][2]);
 });
 
 test("the variance of components is that over all pairs", () => {
-  const cast = { queries: [[1, 2], [3, 0]], keys: [[1, 1], [-1, 2]] };
+  const cast = {
+    queries: [
+      [1, 2],
+      [3, 0],
+    ],
+    keys: [
+      [1, 1],
+      [-1, 2],
+    ],
+  };
   const all = [1, -1, 3, -3, 2, 4, 0, 0];
-  assert.ok(Math.abs(componentVariance(cast, 2) - (() => {
-    const square = all.reduce((s, x) => s + x * x, 0) / 8;
-    const mean = all.reduce((s, x) => s + x, 0) / 8;
-    return square - mean ** 2;
-  })()) < 1e-12);
+  assert.ok(
+    Math.abs(
+      componentVariance(cast, 2)
+        - (() => {
+          const square = all.reduce((s, x) => s + x * x, 0) / 8;
+          const mean = all.reduce((s, x) => s + x, 0) / 8;
+          return square - mean ** 2;
+        })(),
+    ) < 1e-12,
+  );
 });
 
 test("one key taken and all keys equal are the two ends", () => {
   assert.deepEqual(measured([1, 0, 0, 0]), { bits: 0, share: 0, largest: 1, gradient: 0 });
-  assert.deepEqual(measured([0.25, 0.25, 0.25, 0.25]), { bits: 2, share: 1, largest: 0.25, gradient: 1.5 });
+  assert.deepEqual(measured([0.25, 0.25, 0.25, 0.25]), {
+    bits: 2,
+    share: 1,
+    largest: 0.25,
+    gradient: 1.5,
+  });
   assert.match(verdict({ share: 0.1 }), /^Saturated/);
   assert.match(verdict({ share: 0.99 }), /^Flat/);
   assert.match(verdict({ share: 0.8 }), /^In between/);
@@ -44,7 +72,12 @@ test("one key taken and all keys equal are the two ends", () => {
 
 test("the factors by name", () => {
   const at = (name) => factor(name, 64, 5);
-  assert.deepEqual(["1", "1/sqrt(d_head)", "1/d_head", "1/temperature"].map(at), [1, 1 / 8, 1 / 64, 1 / 5]);
+  assert.deepEqual(["1", "1/sqrt(d_head)", "1/d_head", "1/temperature"].map(at), [
+    1,
+    1 / 8,
+    1 / 64,
+    1 / 5,
+  ]);
 });
 
 test("an axis holds the spread, and a histogram cuts what lies outside", () => {
@@ -54,10 +87,19 @@ test("an axis holds the spread, and a histogram cuts what lies outside", () => {
 
 test("the derivation holds the current numbers", () => {
   const rows = derivation(64, 0.125, { component: 0.9, dots: 60, scores: 60 / 64 });
-  assert.deepEqual(rows.map(([, derived]) => derived), [1, 64, 1, 1]);
+  assert.deepEqual(
+    rows.map(([, derived]) => derived),
+    [1, 64, 1, 1],
+  );
   assert.match(rows[2][0].replaceAll("\u00a0", " "), /0\.125² · 64/);
 });
 
 test("three digits", () => {
-  assert.deepEqual([0.0123456, 7.8125, 61.0673, 1042.68, -0.5].map(digits), ["0.0123", "7.81", "61.1", "1,043", "−0.5"]);
+  assert.deepEqual([0.0123456, 7.8125, 61.0673, 1042.68, -0.5].map(digits), [
+    "0.0123",
+    "7.81",
+    "61.1",
+    "1,043",
+    "−0.5",
+  ]);
 });

@@ -3,8 +3,16 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { doublings, nearest } from "../../mhsa_lib/widgets/dial.js";
-import { divisors, lawInWords, left, movedInWords, problemOf, repairs, roundSizes, settled } from "../../mhsa_lib/widgets/sizes.js";
+import {
+  divisors,
+  left,
+  problemOf,
+  repairs,
+  roundSizes,
+  settled,
+} from "../../mhsa_lib/widgets/shared/size_rules.js";
+import { lawInWords, movedInWords } from "../../mhsa_lib/widgets/shared/size_words.js";
+import { doublings, nearest } from "../../mhsa_lib/widgets/shared/stops.js";
 
 const MOST = { d_model: 40, n_heads: 12, n_kv_heads: 12, d_head: 9 };
 const gpt2 = { d_model: 768, n_heads: 12, n_kv_heads: 12, d_head: null };
@@ -15,11 +23,21 @@ test("stops are powers of two, with three times them for the sizes of models, an
   assert.deepEqual(doublings(8), [1, 2, 4, 8]);
   assert.deepEqual(doublings(10), [1, 2, 4, 8, 10]);
   assert.deepEqual(roundSizes(16), [1, 2, 3, 4, 6, 8, 12, 16]);
-  for (const [list, most] of [[doublings(131_072), 131_072], [roundSizes(16_384), 16_384], [roundSizes(1), 1]]) {
+  for (const [list, most] of [
+    [doublings(131_072), 131_072],
+    [roundSizes(16_384), 16_384],
+    [roundSizes(1), 1],
+  ]) {
     assert.deepEqual([list[0], list.at(-1)], [1, most]);
-    assert.deepEqual(list, [...new Set(list)].sort((a, b) => a - b));
+    assert.deepEqual(
+      list,
+      [...new Set(list)].sort((a, b) => a - b),
+    );
   }
-  assert.deepEqual([768, 1024, 4096, 12_288].filter((size) => !roundSizes(16_384).includes(size)), []);
+  assert.deepEqual(
+    [768, 1024, 4096, 12_288].filter((size) => !roundSizes(16_384).includes(size)),
+    [],
+  );
 });
 
 test("the nearest differs by the smallest factor", () => {
@@ -38,20 +56,31 @@ test("n_heads goes over the divisors of d_model, unless heads have a width of th
 
 test("from every valid state every stop of every dial leads to a valid state", () => {
   let seen = 0;
-  for (const d_model of upTo(24)) for (const n_heads of upTo(12)) for (const n_kv_heads of upTo(n_heads)) for (const d_head of [null, 1, 7]) {
-    const sizes = { d_model, n_heads, n_kv_heads, d_head };
-    if (problemOf(sizes)) continue;
-    for (const name of Object.keys(sizes)) {
-      const stops = left(name, sizes, MOST) ?? [...roundSizes(MOST[name]), ...(name === "d_head" ? [null] : [5, 11])];
-      for (const stop of stops.filter((size) => name !== "n_heads" || size <= MOST.n_heads)) {
-        if (name === "n_heads" && left(name, sizes, MOST)?.includes(stop) === false) continue;
-        const after = settled({ ...sizes, [name]: stop }, name, { ...sizes, n_kv_heads: n_kv_heads === n_heads ? null : n_kv_heads }, MOST);
-        assert.equal(after[name], stop);
-        assert.equal(problemOf(after), null, JSON.stringify({ sizes, name, stop, after }));
-        seen += 1;
-      }
-    }
-  }
+  for (const d_model of upTo(24))
+    for (const n_heads of upTo(12))
+      for (const n_kv_heads of upTo(n_heads))
+        for (const d_head of [null, 1, 7]) {
+          const sizes = { d_model, n_heads, n_kv_heads, d_head };
+          if (problemOf(sizes)) continue;
+          for (const name of Object.keys(sizes)) {
+            const stops = left(name, sizes, MOST) ?? [
+              ...roundSizes(MOST[name]),
+              ...(name === "d_head" ? [null] : [5, 11]),
+            ];
+            for (const stop of stops.filter((size) => name !== "n_heads" || size <= MOST.n_heads)) {
+              if (name === "n_heads" && left(name, sizes, MOST)?.includes(stop) === false) continue;
+              const after = settled(
+                { ...sizes, [name]: stop },
+                name,
+                { ...sizes, n_kv_heads: n_kv_heads === n_heads ? null : n_kv_heads },
+                MOST,
+              );
+              assert.equal(after[name], stop);
+              assert.equal(problemOf(after), null, JSON.stringify({ sizes, name, stop, after }));
+              seen += 1;
+            }
+          }
+        }
   assert.ok(seen > 10_000, seen);
 });
 
@@ -64,7 +93,8 @@ test("what moved along comes back on the way back", () => {
 });
 
 test("heads for keys stay as many as all heads, or go to the nearest divisor", () => {
-  const of = (n_heads, wish) => settled({ ...gpt2, n_heads }, "n_heads", { n_heads, n_kv_heads: wish }, WIDE).n_kv_heads;
+  const of = (n_heads, wish) =>
+    settled({ ...gpt2, n_heads }, "n_heads", { n_heads, n_kv_heads: wish }, WIDE).n_kv_heads;
   assert.deepEqual([of(10, null), of(96, null), of(10, 4), of(8, 4), of(1, 4)], [10, 96, 5, 4, 1]);
 });
 
@@ -72,34 +102,69 @@ test("d_head of its own moves nothing, and without it n_heads finds a divisor ag
   const typed = { ...gpt2, n_heads: 10, n_kv_heads: 10 };
   const own = settled({ ...typed, d_head: 77 }, "d_head", { n_heads: 10, n_kv_heads: null }, WIDE);
   assert.deepEqual([own.n_heads, own.n_kv_heads, problemOf(own)], [10, 10, null]);
-  assert.equal(settled({ ...own, d_head: null }, "d_head", { n_heads: 10, n_kv_heads: null }, WIDE).n_heads, 12);
+  assert.equal(
+    settled({ ...own, d_head: null }, "d_head", { n_heads: 10, n_kv_heads: null }, WIDE).n_heads,
+    12,
+  );
 });
 
 test("every repair that is offered repairs, and there is always one", () => {
-  for (const d_model of upTo(24)) for (const n_heads of upTo(12)) for (const n_kv_heads of upTo(12)) for (const d_head of [null, 5]) {
-    const sizes = { d_model, n_heads, n_kv_heads, d_head };
-    if (!problemOf(sizes)) continue;
-    const offers = repairs(sizes, MOST);
-    assert.ok(offers.length > 0, JSON.stringify(sizes));
-    for (const [name, size] of offers) assert.equal(problemOf(settled({ ...sizes, [name]: size }, name, sizes, MOST)), null);
-  }
+  for (const d_model of upTo(24))
+    for (const n_heads of upTo(12))
+      for (const n_kv_heads of upTo(12))
+        for (const d_head of [null, 5]) {
+          const sizes = { d_model, n_heads, n_kv_heads, d_head };
+          if (!problemOf(sizes)) continue;
+          const offers = repairs(sizes, MOST);
+          assert.ok(offers.length > 0, JSON.stringify(sizes));
+          for (const [name, size] of offers)
+            assert.equal(problemOf(settled({ ...sizes, [name]: size }, name, sizes, MOST)), null);
+        }
 });
 
 test("the repairs of ten heads are those of the message, and the nearest heads", () => {
-  assert.deepEqual(repairs({ ...gpt2, n_heads: 10, n_kv_heads: 10 }, WIDE),
-    [["n_heads", 8], ["n_heads", 12], ["d_model", 760], ["d_model", 770], ["d_head", 77]]);
-  assert.deepEqual(repairs({ ...gpt2, n_kv_heads: 5 }, WIDE), [["n_kv_heads", 4], ["n_kv_heads", 6]]);
-  assert.deepEqual(repairs({ n_heads: 32, n_kv_heads: 5, d_head: 128 }, { n_heads: 512, n_kv_heads: 512 }),
-    [["n_kv_heads", 4], ["n_kv_heads", 8], ["n_heads", 35]]);
+  assert.deepEqual(repairs({ ...gpt2, n_heads: 10, n_kv_heads: 10 }, WIDE), [
+    ["n_heads", 8],
+    ["n_heads", 12],
+    ["d_model", 760],
+    ["d_model", 770],
+    ["d_head", 77],
+  ]);
+  assert.deepEqual(repairs({ ...gpt2, n_kv_heads: 5 }, WIDE), [
+    ["n_kv_heads", 4],
+    ["n_kv_heads", 6],
+  ]);
+  assert.deepEqual(
+    repairs({ n_heads: 32, n_kv_heads: 5, d_head: 128 }, { n_heads: 512, n_kv_heads: 512 }),
+    [
+      ["n_kv_heads", 4],
+      ["n_kv_heads", 8],
+      ["n_heads", 35],
+    ],
+  );
 });
 
 test("the rule and what moved are said with their numbers", () => {
-  assert.equal(lawInWords({ ...gpt2, n_kv_heads: 4 }), "n_heads divides d_model: 768 / 12 = 64 = d_head. n_kv_heads divides n_heads: 12 / 4 = 3.");
-  assert.match(lawInWords({ ...gpt2, d_head: 77 }), /^d_head has its own size, so n_heads need not divide d_model\./);
-  assert.equal(lawInWords({ n_heads: 32, n_kv_heads: 8, d_head: 128 }), "n_kv_heads divides n_heads: 32 / 8 = 4.");
+  assert.equal(
+    lawInWords({ ...gpt2, n_kv_heads: 4 }),
+    "n_heads divides d_model: 768 / 12 = 64 = d_head. n_kv_heads divides n_heads: 12 / 4 = 3.",
+  );
+  assert.match(
+    lawInWords({ ...gpt2, d_head: 77 }),
+    /^d_head has its own size, so n_heads need not divide d_model\./,
+  );
+  assert.equal(
+    lawInWords({ n_heads: 32, n_kv_heads: 8, d_head: 128 }),
+    "n_kv_heads divides n_heads: 32 / 8 = 4.",
+  );
   const after = { ...gpt2, d_model: 512, n_heads: 16, n_kv_heads: 16 };
-  assert.equal(movedInWords(gpt2, after, "d_model"), "n_heads 12 → 16, the nearest that divides d_model 512. n_kv_heads 12 → 16, as many as n_heads.");
-  assert.equal(movedInWords({ ...gpt2, n_kv_heads: 4 }, { ...gpt2, n_heads: 10, n_kv_heads: 5 }, "n_heads"),
-    "n_kv_heads 4 → 5, the nearest that divides n_heads 10.");
+  assert.equal(
+    movedInWords(gpt2, after, "d_model"),
+    "n_heads 12 → 16, the nearest that divides d_model 512. n_kv_heads 12 → 16, as many as n_heads.",
+  );
+  assert.equal(
+    movedInWords({ ...gpt2, n_kv_heads: 4 }, { ...gpt2, n_heads: 10, n_kv_heads: 5 }, "n_heads"),
+    "n_kv_heads 4 → 5, the nearest that divides n_heads 10.",
+  );
   assert.equal(movedInWords(gpt2, gpt2, "d_model"), "");
 });

@@ -34,7 +34,7 @@ def test_the_page_computes_what_python_computes():
         chip = next(c for c in figure.accelerators if c["name"] == figure.accelerator)
         calls.append(("cacheOf", figure.sizes, load, chip))
     kinds = set()
-    for figure, rows in zip(figures, node("cache_calculator", *calls), strict=True):
+    for figure, rows in zip(figures, node("cache_calculator/caches", *calls), strict=True):
         chip, s = find(figure.accelerator, ACCELERATORS), figure.sizes
         itemsize = NUMBER_BYTES[figure.dtype]
         for row in rows:

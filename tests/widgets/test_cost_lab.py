@@ -60,7 +60,9 @@ def test_every_formula_equals_python_for_random_sizes():
             {name: (w.flops, w.bytes, w.intensity) for name, w in work.items()},
         ]
     exact = 0
-    for (name, *_), found, right in zip(calls, node("costs", *calls), expected, strict=True):
+    for (name, *_), found, right in zip(
+        calls, node("shared/costs", *calls), expected, strict=True
+    ):
         if name == "stageWork":
             found = {stage: tuple(found[stage].values()) for stage in found}
             assert list(found) == list(right)
@@ -92,7 +94,7 @@ def test_the_roof_equals_python():
                 "limit": "memory" if work.intensity < ridge else "arithmetic",
             }
         )
-    found = node("costs", *calls)
+    found = node("shared/costs", *calls)
     assert {row["limit"] for row in found} == {"memory", "arithmetic"}
     for row, right in zip(found, expected, strict=True):
         assert row.pop("limit") == right.pop("limit")
@@ -109,7 +111,7 @@ def test_every_model_and_variant_has_the_cache_of_the_figure():
     state |= {"cache_dtype": "int8", "fused": True, "accelerator": labs[0].accelerators[0]}
     rows = {model["name"]: model for model in labs[0].models}
     calls = [("costOf", state | {"model": rows[x.model], "variant": x.variant}) for x in labs]
-    for lab, found in zip(labs, node("costs", *calls), strict=True):
+    for lab, found in zip(labs, node("cost_lab/variants", *calls), strict=True):
         model = lab.configuration
         assert found["caches"][lab.variant] == lab.cache_bytes
         assert found["weights"] == 4 * model.layers * sum(model.parameters().values())

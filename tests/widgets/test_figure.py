@@ -60,7 +60,7 @@ def test_every_figure_is_held_to_this():
 
 
 def sources():
-    return sorted(JS.glob("*.js"))
+    return sorted(JS.rglob("*.js"))
 
 
 # --- the code --------------------------------------------------------------------------------
@@ -80,23 +80,27 @@ def test_its_pieces_make_one_module(name, tmp_path):
 
 
 @every_figure
-def test_it_names_every_piece_that_its_code_imports(name):
+def test_a_piece_comes_after_all_that_it_imports(name):
     pieces = getattr(widgets, name).pieces
+    assert len(set(pieces)) == len(pieces)
     for i, piece in enumerate(pieces):
-        imported = re.findall(
-            r'from "\./(\w+)\.js"', (JS / f"{piece}.js").read_text(encoding="utf-8")
-        )
-        assert set(imported) <= set(pieces[:i]), piece
+        text = (JS / f"{piece}.js").read_text(encoding="utf-8")
+        imported = re.findall(r'^import [^;]* from "(\..*)\.js";$', text, re.M)
+        assert len(imported) == len(re.findall(r"^import ", text, re.M))
+        paths = {(JS / piece).parent.joinpath(path).resolve() for path in imported}
+        assert paths <= {JS.resolve() / before for before in pieces[:i]}, piece
 
 
-@pytest.mark.parametrize("file", sources(), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", sources(), ids=lambda file: file.relative_to(JS).as_posix())
 def test_no_script_reads_text_as_code_or_asks_a_network(file):
     forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
     forbidden += r"|\bfetch\(|XMLHttpRequest|https?://(?!www\.w3\.org)"
     assert re.findall(forbidden, file.read_text(encoding="utf-8")) == []
 
 
-@pytest.mark.parametrize("file", sorted(JS.glob("*.css")), ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file", sorted(JS.rglob("*.css")), ids=lambda file: file.relative_to(JS).as_posix()
+)
 def test_styles_touch_nothing_but_figures_and_nothing_moves_unasked(file):
     text = re.sub(r"/\*.*?\*/", "", file.read_text(encoding="utf-8"), flags=re.S)
     selectors = re.findall(r"(?:^|[{}])\s*([^{}@]+?)\s*\{", text)
@@ -106,6 +110,15 @@ def test_styles_touch_nothing_but_figures_and_nothing_moves_unasked(file):
     ] == []
     calm = re.split(r"@media \(prefers-reduced-motion: no-preference\)", text)[0]
     assert re.findall(r"\b(?:animation|transition)\b", calm) == []
+
+
+@pytest.mark.parametrize("file", sources(), ids=lambda file: file.relative_to(JS).as_posix())
+def test_a_piece_is_typed_and_can_be_read_in_one_sitting(file):
+    first, *lines = file.read_text(encoding="utf-8").splitlines()
+    assert first == "// @ts-check"
+    assert lines[0].startswith("// ")
+    assert len(lines) < 150
+    assert max(map(len, lines)) <= 100
 
 
 def lines_of_logic(name: str) -> int:
@@ -120,9 +133,7 @@ def lines_of_logic(name: str) -> int:
 def test_its_class_is_short(name, report):
     lines = lines_of_logic(name)
     weight = len(getattr(widgets, name)._esm.encode())
-    report(
-        f"{name}: {lines} lines of Python, {weight / 1000:.1f} kB of JavaScript with the kit"
-    )
+    report(f"{name}: {lines} lines of Python, {weight / 1000:.1f} kB of JavaScript in all")
     assert lines <= 40
 
 
@@ -300,7 +311,5 @@ def test_words_in_a_drawing_can_be_read_on_a_phone(open_figure):
 
 def test_a_script_that_would_end_its_own_tag_is_refused(monkeypatch):
     monkeypatch.setattr(base, "code", lambda piece, suffix: 'el("</script>")')
-    with pytest.raises(
-        ValueError, match=r"kit\.css contains </style|kit\.js contains </script"
-    ):
-        base._piece("script", "kit", "js")
+    with pytest.raises(ValueError, match=r"kit\.js contains </script"):
+        base._piece("script", "shared/kit", "js")

@@ -25,7 +25,8 @@ def test_every_row_is_what_the_real_module_has():
     many = [[rng.randint(1, 12) for _ in range(4)] for _ in range(60)]
     names = "d_model", "n_heads", "d_head", "seq"
     found = node(
-        "costs", *(("headBudget", dict(zip(names, sizes, strict=True))) for sizes in many)
+        "head_budget/budget",
+        *(("headBudget", dict(zip(names, sizes, strict=True))) for sizes in many),
     )
     for (d_model, n_heads, d_head, seq), budget in zip(many, found, strict=True):
         mha = MultiHeadAttention(d_model, n_heads, d_head=d_head)
@@ -57,7 +58,7 @@ def measured(mha: MultiHeadAttention, seq: int) -> list[int]:
 
 def test_a_change_is_said_as_a_ratio():
     calls = [("change", 7, 7), ("change", 1, 8), ("change", 512, 64), ("change", 3, 5000)]
-    assert node("costs", *calls) == ["same", "× 8", "÷ 8", "× 1,670"]
+    assert node("head_budget/budget", *calls) == ["same", "× 8", "÷ 8", "× 1,670"]
 
 
 def test_the_state_is_what_python_was_given():

@@ -15,7 +15,8 @@ from playwright.sync_api import expect
 from traitlets import TraitError
 
 from mhsa_lib import masks, measure, trace
-from mhsa_lib.widgets import HeadExplorer, head_explorer
+from mhsa_lib.widgets import HeadExplorer
+from mhsa_lib.widgets.head_explorer import head_explorer
 from mhsa_lib.widgets.packed import packed, unpacked
 from tests.book.test_axe import AXE
 from tests.test_battery import STAGED
@@ -84,7 +85,7 @@ def test_measures_are_those_of_the_library(causal):
         for w in cases
         for head in (0, 1)
     ]
-    answers = iter(node("head_measures", *calls))
+    answers = iter(node("head_explorer/measures", *calls))
     for w in cases:
         for head in (0, 1):
             one, got = w[head], next(answers)
@@ -105,7 +106,9 @@ def test_measures_are_those_of_the_library(causal):
 def test_agreement_is_that_of_the_library():
     w = weights(4, 5, 7, causal=True)
     calls = [("agreement", w.flatten().tolist(), 1, other, 5, 7) for other in range(4)]
-    assert node("head_measures", *calls) == pytest.approx(measure.agreement(w)[1].tolist())
+    assert node("head_explorer/measures", *calls) == pytest.approx(
+        measure.agreement(w)[1].tolist()
+    )
 
 
 @settings(max_examples=8, deadline=None)
@@ -121,7 +124,7 @@ def test_hiding_leaves_the_same_rows_in_python_and_on_the_page(hidden, renormali
     flat = unpacked(figure.attention).flatten().tolist()
     divide = renormalise and bool(hidden)
     kept_places, picked = node(
-        "head_measures",
+        "head_explorer/choosing",
         ("kept", WORDS, hidden),
         ("pick", flat, list(figure.shape), places, places, divide),
     )
@@ -333,7 +336,7 @@ def test_pixels_of_a_small_head_are_its_weights(open_figure):
     page = open_figure(HeadExplorer(w, WORDS))
     drawn = page.locator(".mhsa-head canvas").nth(1).evaluate(PIXELS)
     steps = (w[0, 1] * 255).round().flatten() / 255
-    colours = node("kit", *[("weightColour", step.item()) for step in steps])
+    colours = node("shared/colours", *[("weightColour", step.item()) for step in steps])
     for pixel, weight, colour in zip(drawn, w[0, 1].flatten(), colours, strict=True):
         red, green, blue, alpha = pixel
         assert alpha == (255 if weight else 0)
@@ -348,7 +351,7 @@ def test_a_small_head_shows_what_is_left_over_its_whole_size(open_figure, renorm
     left = w[0, 1, 1:3, 1:3]
     left = left / left.sum(dim=-1, keepdim=True) if renormalise else left
     steps = (left * 255).round().flatten() / 255
-    colours = node("kit", *[("weightColour", step.item()) for step in steps])
+    colours = node("shared/colours", *[("weightColour", step.item()) for step in steps])
     head = page.locator(".mhsa-head").nth(1)
     picture = Image.open(io.BytesIO(head.screenshot())).convert("RGB")
     side = head.bounding_box()["width"]

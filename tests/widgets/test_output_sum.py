@@ -32,7 +32,7 @@ def test_the_page_computes_what_pytorch_computes():
         calls.append(("product", figure.z, figure.W_O, figure.bias, off))
 
     collect()
-    found = iter(node("head_sum", *calls))
+    found = iter(node("output_sum/sums", *calls))
     for z, W_O, off in cases:
         written, product = (torch.tensor(next(found)).float() for _ in range(2))
         per_head = torch.stack(
@@ -51,26 +51,28 @@ def test_the_page_computes_what_pytorch_computes():
 
 def test_the_sum_over_heads_is_the_product():
     figure = OutputSum(torch.randn(3, 4, 2), nn.Linear(6, 5))
-    (written,) = node("head_sum", ("written", figure.z, figure.W_O))
+    (written,) = node("output_sum/sums", ("written", figure.z, figure.W_O))
     parts = [*written, [figure.bias] * 4]
     for off in ([], [1], [0, 2], [0, 1, 2]):
-        (summed,) = node("head_sum", ("summed", parts, off))
-        (product,) = node("head_sum", ("product", figure.z, figure.W_O, figure.bias, off))
+        (summed,) = node("output_sum/sums", ("summed", parts, off))
+        (product,) = node(
+            "output_sum/sums", ("product", figure.z, figure.W_O, figure.bias, off)
+        )
         torch.testing.assert_close(torch.tensor(summed), torch.tensor(product))
-    (difference,) = node("head_sum", ("apart", [[1.0, 2.0]], [[1.5, 2.25]]))
+    (difference,) = node("output_sum/sums", ("apart", [[1.0, 2.0]], [[1.5, 2.25]]))
     assert difference == 0.5
 
 
 def test_positive_parts_go_up_and_negative_ones_down():
     values = [2.0, -1.0, 3.0, -0.5]
-    (bars,) = node("head_sum", ("stacked", values))
+    (bars,) = node("output_sum/sums", ("stacked", values))
     assert [(bar["from"], bar["to"]) for bar in bars] == [(0, 2), (0, -1), (2, 5), (-1, -1.5)]
-    (reach,) = node("head_sum", ("reach", [[[value]] for value in values]))
+    (reach,) = node("output_sum/sums", ("reach", [[[value]] for value in values]))
     assert reach == [-1.5, 5]
 
 
 def test_ticks_are_round_and_lie_inside():
-    (found, tiny) = node("head_sum", ("ticks", -4.7, 4.4), ("ticks", 0, 0.003))
+    (found, tiny) = node("output_sum/sums", ("ticks", -4.7, 4.4), ("ticks", 0, 0.003))
     assert found == [-4, -2, 0, 2, 4]
     torch.testing.assert_close(torch.tensor(tiny), torch.tensor([0.0, 0.001, 0.002, 0.003]))
 

@@ -39,7 +39,9 @@ def test_it_takes_every_variant(variant):
 def test_the_page_unpacks_what_was_recorded(mask):
     x, attention = rand(2, 4), mha(4, 2, bias=True)
     provenance = provenance_of(attention, x, mask)
-    (found,) = node("pass_stepper", ("unpacked", PassStepper(x, attention, mask).recorded))
+    (found,) = node(
+        "pass_stepper/recorded", ("unpacked", PassStepper(x, attention, mask).recorded)
+    )
     for name, value in (provenance.inputs | provenance.wires).items():
         rows = torch.tensor(found["wires"][name]).reshape(value.shape)
         torch.testing.assert_close(rows, value.float(), atol=1e-5, rtol=1e-5)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mhsa_lib.widgets import Predict
-from mhsa_lib.widgets import predict as module
 from mhsa_lib.widgets.figure import code
+from mhsa_lib.widgets.predict import predict as module
 from tests.widgets.conftest import milliseconds, node
 
 SHAPE = (2, 3, 6, 4)
@@ -43,12 +43,12 @@ WRITTEN = [
 
 
 def test_every_way_to_write_a_shape_is_understood():
-    found = node("predict", *[("understood", text, list(SHAPE)) for text in WRITTEN])
+    found = node("predict/answers", *[("understood", text, list(SHAPE)) for text in WRITTEN])
     assert found == [{"given": list(SHAPE)}] * len(WRITTEN)
 
 
 def test_a_shape_of_one_axis_and_of_none():
-    assert node("predict", ("understood", "(6,)", [6]), ("understood", "()", [6])) == [
+    assert node("predict/answers", ("understood", "(6,)", [6]), ("understood", "()", [6])) == [
         {"given": [6]},
         {"given": []},
     ]
@@ -68,11 +68,13 @@ def test_what_is_no_shape_is_explained():
         "😀",
     ]
     for found, text in zip(
-        node("predict", *[("understood", t, [6]) for t in strange]), strange, strict=True
+        node("predict/answers", *[("understood", t, [6]) for t in strange]),
+        strange,
+        strict=True,
     ):
         assert f"“{text[:24]}” cannot be read" in found["problem"]
         assert "whole numbers with commas" in found["problem"]
-    (empty,) = node("predict", ("understood", "  ", [6]))
+    (empty,) = node("predict/answers", ("understood", "  ", [6]))
     assert empty["problem"].startswith("Type a shape")
 
 
@@ -92,12 +94,12 @@ def test_what_is_no_shape_is_explained():
     ],
 )
 def test_a_number_is_understood(text, number):
-    assert node("predict", ("understood", text, 7)) == [{"given": number}]
+    assert node("predict/answers", ("understood", text, 7)) == [{"given": number}]
 
 
 def test_what_is_no_number_is_explained():
     strange = ["four", "NaN", "Infinity", "1e999", "0x10", "1,2,3", "12 %", "", "x" * 1000]
-    found = node("predict", *[("understood", text, 7) for text in strange])
+    found = node("predict/answers", *[("understood", text, 7) for text in strange])
     assert all("Type a number in digits" in answer["problem"] for answer in found)
     assert max(len(answer["problem"]) for answer in found) < 100
 
@@ -118,7 +120,9 @@ def test_python_and_the_page_agree_on_what_is_right():
     collect()
     pairs += [(x, y) for x, y in [(0.333, 1 / 3), (0.33, 1 / 3), (0.3, 1 / 3), (4, 4.0)]]
     pairs += [(p, p) for p, _ in list(pairs)]
-    found = node("predict", *[("agrees", a, b) for a, b in json.loads(json.dumps(pairs))])
+    found = node(
+        "predict/answers", *[("agrees", a, b) for a, b in json.loads(json.dumps(pairs))]
+    )
     expected = [module._same(a, b) for a, b in pairs]
     assert found == expected
     assert True in found
@@ -136,7 +140,7 @@ def hints(*answers, axes=("batch", "head", "query", "d_head")):
     calls = [
         ("hint", answer, list(SHAPE), [[[2, 6, 12], "Before."]], axes) for answer in answers
     ]
-    return node("predict", *calls)
+    return node("predict/answers", *calls)
 
 
 def test_a_known_mistake_is_named_and_an_unknown_one_gets_a_hint():
@@ -150,7 +154,7 @@ def test_a_known_mistake_is_named_and_an_unknown_one_gets_a_hint():
 
 def test_no_hint_gives_a_size_away():
     assert hints([2, 3, 6, 5], axes=()) == [""]
-    assert node("predict", ("hint", 3, 4, [], []), ("hint", 5, 4, [], [])) == [
+    assert node("predict/answers", ("hint", 3, 4, [], []), ("hint", 5, 4, [], [])) == [
         "It is more.",
         "It is less.",
     ]
@@ -217,7 +221,7 @@ def test_without_javascript_the_answer_waits_behind_a_click():
 
 
 def test_it_is_tiny():
-    assert len(code("predict", "js").encode()) <= 5 * 1024
+    assert len(code("predict/predict", "js").encode()) <= 5 * 1024
 
 
 # --- in the browser --------------------------------------------------------------------------

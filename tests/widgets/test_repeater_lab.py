@@ -19,12 +19,12 @@ ALPHABET = repeater.ALPHABET
 def in_javascript(cases):
     """Probabilities and weights of (text, off) by the page's code, in one process."""
     raw, tensors = packed()
-    (matrices,) = node("repeater_model", ("unpack", list(raw), tensors))
+    (matrices,) = node("repeater_lab/model", ("unpack", list(raw), tensors))
     calls = [
         ("run", matrices, repeater.encode(text).tolist(), 2, 4, [list(head) for head in off])
         for text, off in cases
     ]
-    return node("repeater_model", *calls)
+    return node("repeater_lab/model", *calls)
 
 
 def drawn_cases(n, seed=0):
@@ -55,7 +55,7 @@ def test_half_precision_is_decoded_exactly():
     )
     every = torch.arange(0, 0x7C00, 7, dtype=torch.int16).view(torch.float16)
     values = torch.cat([values, every, -every])
-    (found,) = node("repeater_model", ("halves", list(values.numpy().tobytes())))
+    (found,) = node("repeater_lab/model", ("halves", list(values.numpy().tobytes())))
     assert_close(torch.tensor(found, dtype=torch.float64), values.double(), atol=0, rtol=0)
 
 
@@ -88,7 +88,7 @@ def words_of(text):
 
 
 def test_a_text_is_read_or_refused_as_in_python():
-    found = node("repeater_model", *[("encoded", text, ALPHABET, 64) for text in TEXTS])
+    found = node("repeater_lab/texts", *[("encoded", text, ALPHABET, 64) for text in TEXTS])
     assert found == [words_of(text) for text in TEXTS]
 
 

@@ -27,7 +27,7 @@ def assert_near(numbers, wanted, atol=1e-5):
 
 @pytest.mark.parametrize("seed", [0, 1, 7, 9999])
 def test_the_page_and_python_draw_the_same_numbers(seed):
-    (found,) = node("saturation", ("normals", seed, 3000))
+    (found,) = node("scale_lab/drawn", ("normals", seed, 3000))
     assert_near(found, normals(seed, 3000), 1e-9)
 
 
@@ -45,12 +45,12 @@ def test_the_numbers_are_normal_independent_and_different_for_every_seed():
 def test_scores_and_weights_are_those_of_pytorch(scale):
     for seed, d_head, temperature in [(0, 1, 0.5), (3, 5, 3.0), (8, 64, 40.0)]:
         lab = ScaleLab(seed=seed, d_head=d_head, scale=scale, temperature=temperature)
-        (vectors,) = node("saturation", ("drawn", seed))
-        (a,) = node("saturation", ("factor", scale, d_head, temperature))
-        ((dots,),) = node("saturation", ("products", vectors, [d_head]))
+        (vectors,) = node("scale_lab/drawn", ("drawn", seed))
+        (a,) = node("scale_lab/saturation", ("factor", scale, d_head, temperature))
+        ((dots,),) = node("scale_lab/drawn", ("products", vectors, [d_head]))
         dots = torch.tensor(dots, dtype=torch.float64)
         assert_near((dots * a).tolist(), lab.scores)
-        (weights,) = node("saturation", ("weighed", dots.tolist(), a))
+        (weights,) = node("scale_lab/saturation", ("weighed", dots.tolist(), a))
         assert_near(weights, lab.weights)
 
 
@@ -64,7 +64,7 @@ def random_rows(n=30):
 def test_entropy_and_gradient_are_those_of_measure_and_autograd():
     scores = list(random_rows())
     rows = [torch.softmax(s, dim=0) for s in scores]
-    found = node("saturation", *[("measured", row.tolist()) for row in rows])
+    found = node("scale_lab/saturation", *[("measured", row.tolist()) for row in rows])
     for s, row, numbers in zip(scores, rows, found, strict=True):
         jacobian = torch.autograd.functional.jacobian(lambda t: torch.softmax(t, dim=0), s)
         assert numbers["gradient"] == pytest.approx(jacobian.abs().sum().item(), abs=1e-5)
@@ -82,7 +82,7 @@ def test_variances_are_those_of_pytorch():
     for d_head in (1, 4, 7):
         single = queries[:, None, :d_head] * keys[None, :, :d_head]
         one, dots = node(
-            "saturation",
+            "scale_lab/saturation",
             ("componentVariance", vectors, d_head),
             ("variance", single.sum(dim=-1).tolist()),
         )
@@ -92,7 +92,7 @@ def test_variances_are_those_of_pytorch():
 
 def test_the_histogram_counts_what_torch_counts():
     scores = torch.randn(30, 30, dtype=torch.float64) * 3
-    (found,) = node("saturation", ("histogram", scores.tolist(), 4, 16))
+    (found,) = node("scale_lab/saturation", ("histogram", scores.tolist(), 4, 16))
     assert found == torch.histogram(scores, 16, range=(-4.0, 4.0)).hist.int().tolist()
 
 

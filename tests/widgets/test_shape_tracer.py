@@ -39,9 +39,9 @@ def sizes(draw):
 
 def in_javascript(given, itemsize: int):
     """Rows and totals of the ledger, computed by the page's own code."""
-    (axes,) = node("ledger", ("axisSizes", given))
-    (rows,) = node("ledger", ("ledger", recipe(), axes, itemsize))
-    (sums,) = node("ledger", ("totals", rows))
+    (axes,) = node("shape_tracer/ledger", ("axisSizes", given))
+    (rows,) = node("shape_tracer/ledger", ("ledger", recipe(), axes, itemsize))
+    (sums,) = node("shape_tracer/ledger", ("totals", rows))
     return rows, sums
 
 
@@ -74,8 +74,10 @@ def test_it_takes_every_variant_and_follows_its_trace(variant):
     attention = variant.build().requires_grad_(False)
     tracer = ShapeTracer.of(attention)
     inputs = [{"batch": b, "seq": n} for b, n in ((1, 1), (3, 1), (1, 4), (2, 9))]
-    axes = node("ledger", *[("axisSizes", each, tracer.fixed) for each in inputs])
-    ledgers = node("ledger", *[("ledger", tracer.recipe, each, 4) for each in axes])
+    axes = node("shape_tracer/ledger", *[("axisSizes", each, tracer.fixed) for each in inputs])
+    ledgers = node(
+        "shape_tracer/ledger", *[("ledger", tracer.recipe, each, 4) for each in axes]
+    )
     for each, rows in zip(inputs, ledgers, strict=True):
         with torch.no_grad(), trace(attention) as wires:
             attention(torch.zeros(each["batch"], each["seq"], attention.d_model))
@@ -111,7 +113,7 @@ def test_sizes_that_do_not_go_together_are_refused_in_the_words_of_the_library()
         ("wrongSizes", {"d_model": d, "n_heads": h, "n_kv_heads": g, "d_head": None})
         for d, h, g in cases
     ]
-    for (d, h, g), said in zip(cases, node("ledger", *calls), strict=True):
+    for (d, h, g), said in zip(cases, node("shared/size_rules", *calls), strict=True):
         wanted = words_of(checks.head_width, d, h)
         if wanted is None and h % g:
             (part, count), (whole, size) = ("n_kv_heads", g), ("n_heads", h)
@@ -123,7 +125,7 @@ def test_sizes_that_do_not_go_together_are_refused_in_the_words_of_the_library()
 def test_counts_are_shortened_as_in_the_ledger_of_a_trace():
     counts = [0, 7, 999, 9_999, 10_000, 10_050, 99_949, 99_999, 999_499, 999_500, 33_554_432]
     counts += [2**k for k in range(10, 53)] + [10**k - 1 for k in range(4, 15)]
-    found = node("kit", *[("short", count) for count in counts])
+    found = node("shared/numbers", *[("short", count) for count in counts])
     assert found == [short(count) for count in counts]
 
 

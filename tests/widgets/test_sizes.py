@@ -17,7 +17,7 @@ GPT2 = {"batch": 1, "seq": 1024, "d_model": 768, "n_heads": 12}
 def test_the_page_and_python_refuse_the_same_sizes_in_the_same_words():
     every = itertools.product(range(1, 17), range(1, 9), range(1, 9), (None, 1, 5))
     states = [dict(zip(NAMES, sizes, strict=True)) for sizes in every]
-    found = node("sizes", *(("problemOf", state) for state in states))
+    found = node("shared/size_rules", *(("problemOf", state) for state in states))
     assert found == [problem_of(**state) for state in states]
     assert None in found
     assert len(set(found)) > 100
@@ -63,12 +63,12 @@ def test_heads_go_over_divisors_move_along_with_the_width_and_come_back_with_it(
     most = {"d_model": 16_384, "n_heads": 128, "n_kv_heads": 128, "d_head": 512}
     wished = {"n_heads": 12, "n_kv_heads": None}  # for keys as many as there are
     gpt2 = dict(zip(NAMES, (768, 12, 12, None), strict=True))
-    (stops,) = node("sizes", ("left", "n_heads", gpt2, most))
+    (stops,) = node("shared/size_rules", ("left", "n_heads", gpt2, most))
     assert stops == [n for n in range(1, 129) if 768 % n == 0]
     moves = ("settled", gpt2 | {"d_model": 512}, "d_model", wished, most)
-    (there,) = node("sizes", moves)
+    (there,) = node("shared/size_rules", moves)
     assert (there["n_heads"], there["n_kv_heads"]) == (16, 16)
-    (back,) = node("sizes", ("settled", there | {"d_model": 768}, *moves[2:]))
+    (back,) = node("shared/size_rules", ("settled", there | {"d_model": 768}, *moves[2:]))
     assert back == gpt2
 
 

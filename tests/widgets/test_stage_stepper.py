@@ -53,7 +53,9 @@ def places(name, shape) -> list[list]:
 
 def test_every_wire_is_that_of_pytorch():
     steppers = [drawn(n, *size, torch.rand(n, n) < 0.6) for n, *size in SIZES * 8]
-    found = node("provenance", *[("forward", numbers(stepper)) for stepper in steppers])
+    found = node(
+        "stage_stepper/forward", *[("forward", numbers(stepper)) for stepper in steppers]
+    )
     for stepper, wires in zip(steppers, found, strict=True):
         wanted = expected(stepper)
         assert set(wires) - set(wanted) == {*INPUTS, "mask"}
@@ -70,7 +72,7 @@ def test_the_wires_of_python_are_those_of_the_attention():
 
 
 def test_a_query_that_sees_nothing_gets_zeros():
-    (wires,) = node("provenance", ("forward", numbers(StageStepper(mask=BLIND))))
+    (wires,) = node("stage_stepper/forward", ("forward", numbers(StageStepper(mask=BLIND))))
     assert wires["weights"][0][0] == wires["z"][1][0] == [0, 0]
     assert wires["y"][0] == [0, 0, 0, 0]
     assert wires["weights"][0][1] == [1, 0]
@@ -102,10 +104,10 @@ def test_a_number_comes_from_exactly_what_its_gradient_reaches(size):
     weights = zip(INPUTS[1:], attention.parameters(), strict=True)
     known = {"x": x, **dict(weights), **traced}
     stepper = StageStepper(x, attention)
-    (wires,) = node("provenance", ("forward", numbers(stepper)))
+    (wires,) = node("stage_stepper/forward", ("forward", numbers(stepper)))
     asked = [place for name, wire in traced.items() for place in places(name, wire.shape)]
     calls = [(name, place, wires) for place in asked for name in ("parents", "ancestors")]
-    answers = node("provenance", *calls)
+    answers = node("stage_stepper/provenance", *calls)
     for place, near, far in zip(asked, answers[::2], answers[1::2], strict=True):
         name, *at = place
         lit = {tuple(one) for one in (*near, *far) if one[0] in known}
@@ -116,7 +118,7 @@ BRIEF = "q[0, 1] = 1.00·0.40 + 0.50·0.30 + (−1.00)·(−0.50) + 2.00·0.20 =
 
 
 def test_the_arithmetic_is_written_out():
-    (wires,) = node("provenance", ("forward", numbers(StageStepper())))
+    (wires,) = node("stage_stepper/forward", ("forward", numbers(StageStepper())))
     asked = [
         ["q", 0, 1],
         ["k_heads", 1, 0, 1],
@@ -124,7 +126,9 @@ def test_the_arithmetic_is_written_out():
         ["weights", 0, 0, 1],
         ["x", 0, 2],
     ]
-    assert node("provenance", *[("arithmetic", place, wires) for place in asked]) == [
+    assert node(
+        "stage_stepper/provenance", *[("arithmetic", place, wires) for place in asked]
+    ) == [
         BRIEF,
         "k_heads[1, 0, 1] = k[0, 3] = 2.00: the same number, moved.",
         "scores[0, 0, 1] = 1.45 / √2 = 1.0253",
@@ -146,9 +150,11 @@ def worked_out(words: str) -> tuple[float, float]:
 @pytest.mark.parametrize("wire", ["q", "k", "v", "dots", "scores", "weights", "z", "y"])
 def test_every_written_expression_is_right(wire):
     for stepper in (StageStepper(mask=masks.causal), drawn(3, 5, 2, 3, masks.causal)):
-        (wires,) = node("provenance", ("forward", numbers(stepper)))
+        (wires,) = node("stage_stepper/forward", ("forward", numbers(stepper)))
         asked = places(wire, expected(stepper)[wire].shape)
-        for words in node("provenance", *[("arithmetic", place, wires) for place in asked]):
+        for words in node(
+            "stage_stepper/provenance", *[("arithmetic", place, wires) for place in asked]
+        ):
             said, result = worked_out(words)
             assert abs(said - result) < 2e-3, words
 

@@ -21,16 +21,16 @@ def test_softmax_under_any_mask_is_that_of_the_library_also_for_huge_scores():
     ]
     cases[0][1][2] = False  # an empty row
     calls = [("softmax", scores.tolist(), mask.tolist()) for scores, mask in cases]
-    for (scores, mask), found in zip(cases, node("tensor", *calls), strict=True):
+    for (scores, mask), found in zip(cases, node("shared/tensor", *calls), strict=True):
         torch.testing.assert_close(torch.tensor(found).double(), F.softmax(scores, mask))
-    (nan,) = node("tensor", ("softmaxRow", [1.0, 2.0], [False, False]))
+    (nan,) = node("shared/tensor", ("softmaxRow", [1.0, 2.0], [False, False]))
     assert nan == [0, 0]
 
 
 def test_products_are_those_of_pytorch():
     a, b = random(4, 6), random(6, 3, seed=1)
     product, turned, dot, narrow, wide = node(
-        "tensor",
+        "shared/tensor",
         ("matmul", a.tolist(), b.tolist()),
         ("transpose", a.tolist()),
         ("dot", a[0].tolist(), a[1].tolist()),
@@ -46,6 +46,6 @@ def test_products_are_those_of_pytorch():
 
 def test_entropy_counts_nothing_for_a_weight_of_zero():
     weights = torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]], dtype=torch.float64)
-    found = node("tensor", *[("entropy", row) for row in weights.tolist()])
+    found = node("shared/tensor", *[("entropy", row) for row in weights.tolist()])
     expected = measure.entropy(weights[None])[0] / math.log(2)
     torch.testing.assert_close(torch.tensor(found).double(), expected)

@@ -1,0 +1,85 @@
+// @ts-check
+// Heads against width: a point that moves on the line of constant parameters, and what follows.
+
+import { el, scroller } from "../shared/elements.js";
+import { drawToFit, frame } from "../shared/frame.js";
+import { grouped, short } from "../shared/numbers.js";
+import { sizeControls } from "../shared/sizes.js";
+import { spoken } from "../shared/spoken.js";
+import { numberCell, rowName } from "../shared/tables.js";
+import { readAll, watch, writeAll } from "../shared/traits.js";
+import { budgetSummary, change, headBudget } from "./budget.js";
+import { bandsOf, tradeOff } from "./trade_off.js";
+
+/** @import { Place } from "../shared/frame.js" */
+/** @import { Change } from "./budget.js" */
+
+const BUDGET_DIALS = { d_model: 16_384, n_heads: 512, d_head: 16_384, seq: 131_072 };
+const NAMES = Object.keys(BUDGET_DIALS);
+const SOURCE =
+  "Rings, BLEU / perplexity: Vaswani et al., Table 3, rows (A), d_model 512, English to German, "
+  + "newstest2013. One run each, on the development set: no ranking.";
+
+/** The table of what changes; its first title says for how many tokens. */
+function budgetTable() {
+  const rows = el("tbody");
+  const tokens = el("th", { scope: "col" });
+  const titles = ["one head", "now", "change"].map((title) =>
+    el("th", { scope: "col", class: "mhsa-number" }, title),
+  );
+  const head = el("thead", {}, el("tr", {}, tokens, titles));
+  const node = el("table", { "aria-label": "What the number of heads changes" }, head, rows);
+  return { node, rows, tokens };
+}
+
+/** @type {(change: Change) => HTMLElement} */
+function budgetLine({ name, one, now }) {
+  /** @type {(value: number) => HTMLElement} */
+  const count = (value) => numberCell(value < 1e8 ? grouped(value) : short(value));
+  const look = { class: one === now ? null : "mhsa-moved" };
+  return el("tr", look, rowName(name), count(one), count(now), numberCell(change(one, now)));
+}
+
+/** @param {Place} place */
+function render({ model, el: root }) {
+  const { body, signal, end } = frame(root, "head-budget");
+  const read = () => readAll(model, NAMES);
+  const controls = sizeControls({
+    most: BUDGET_DIALS,
+    read,
+    signal,
+    put: (changes) => writeAll(model, changes),
+  });
+  const said = spoken();
+  const chart = el("div", { class: "mhsa-chart" });
+  const bands = el("div", { class: "mhsa-bands" });
+  const table = budgetTable();
+  const pictures = el("div", { class: "mhsa-pictures" }, chart, bands);
+  const picture = el("div", { class: "mhsa-beside" }, pictures, scroller("Budget", table.node));
+  body.append(
+    el("div", { class: "mhsa-controls" }, Object.values(controls.nodes), controls.derived),
+    controls.notice,
+    picture,
+    said.node,
+    el("p", { class: "mhsa-quiet" }, SOURCE),
+  );
+
+  function draw() {
+    const { d_model, n_heads, d_head, seq } = read();
+    const valid = controls.draw();
+    picture.hidden = !valid && !table.rows.hasChildNodes();
+    if (!valid) return;
+    const sizes = { d_model, n_heads, seq, d_head: d_head ?? d_model / n_heads };
+    table.tokens.textContent = seq === 1 ? "for 1 token" : `for ${grouped(seq)} tokens`;
+    chart.replaceChildren(tradeOff(sizes, model.get("trained"), chart.clientWidth || 420));
+    bands.replaceChildren(bandsOf(sizes));
+    table.rows.replaceChildren(...headBudget(sizes).map(budgetLine));
+    said.say(budgetSummary(sizes));
+  }
+
+  watch(model, NAMES, draw, signal);
+  drawToFit(chart, draw, signal);
+  return end;
+}
+
+export default { render };

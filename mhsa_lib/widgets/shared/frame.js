@@ -1,0 +1,39 @@
+// @ts-check
+// The frame of a figure, and its lifetime.
+
+import { el } from "./elements.js";
+
+/** @import { Model } from "./traits.js" */
+/**
+ * Where a figure is mounted, and on what state.
+ * @typedef {{ model: Model, el: HTMLElement }} Place
+ */
+/** Takes a figure away. @typedef {() => void} End */
+
+/**
+ * Everything in the figure listens with `signal`; `end` undoes all.
+ * @type {(root: HTMLElement, name: string) => { body: HTMLElement, signal: AbortSignal, end: End }}
+ */
+export function frame(root, name) {
+  const life = new AbortController();
+  root.classList.add("mhsa-figure", `mhsa-${name}`);
+  // JupyterLab would take arrow keys and Enter for its own cells.
+  const body = el("div", { class: "mhsa-body", "data-lm-suppress-shortcuts": "true" });
+  root.append(body);
+  const end = () => {
+    life.abort();
+    body.remove();
+  };
+  return { body, signal: life.signal, end };
+}
+
+/**
+ * Draw now, and again whenever the element gets another size.
+ * @type {(node: Element, draw: () => void, signal: AbortSignal) => void}
+ */
+export function drawToFit(node, draw, signal) {
+  const resized = new ResizeObserver(draw);
+  signal.addEventListener("abort", () => resized.disconnect());
+  draw();
+  resized.observe(node);
+}

@@ -1,0 +1,5 @@
+"""One forward pass in nine steps, with every number and where it came from."""
+
+from mhsa_lib.widgets.stage_stepper.stage_stepper import INPUTS as INPUTS
+from mhsa_lib.widgets.stage_stepper.stage_stepper import STEPS as STEPS
+from mhsa_lib.widgets.stage_stepper.stage_stepper import StageStepper as StageStepper
