@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.needs import missing
 from tools import ROOT
 from tools.build import house
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-PARTS = ("mhsa_lib", "tests", "tools", "notebooks", "pyproject.toml", "_toc.yml")
+SETTINGS = ("pyproject.toml", "_toc.yml", "package.json", "tsconfig.json")
+PARTS = ("mhsa_lib", "tests", "tools", "notebooks", *SETTINGS)
 
 
 def walk(title: str) -> list[tuple[str, str]]:
@@ -32,6 +34,8 @@ def copy(tmp_path_factory) -> Path:
             shutil.copytree(ROOT / name, folder / name, ignore=leave_out)
         else:
             shutil.copy(ROOT / name, folder)
+    if (ROOT / "node_modules").exists():
+        (folder / "node_modules").symlink_to(ROOT / "node_modules")
     return folder
 
 
@@ -50,20 +54,26 @@ def follow(folder: Path, title: str) -> None:
             )
             assert done.returncode == 0, done.stdout + done.stderr
         else:
-            name, _, code = text.removeprefix("# ").partition("\n")
+            name, _, code = text.lstrip("#/ ").partition("\n")
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(code, encoding="utf-8")
 
 
 def test_the_walks_are_those_that_are_followed():
     titles = re.findall(r"^### (.*)$", TEXT, re.MULTILINE)
-    assert titles == ["Add a variant", "Add a mutant", "Add a chapter"]
+    assert titles == ["Add a variant", "Add a mutant", "Add a figure", "Add a chapter"]
     assert all(any(language == "sh" for language, _ in walk(title)) for title in titles)
 
 
 def test_a_variant_and_its_mutant(copy):
     follow(copy, "Add a variant")
     follow(copy, "Add a mutant")
+
+
+def test_a_figure(copy):
+    if not (ROOT / "node_modules").exists():
+        missing("no node_modules: run `make book`")
+    follow(copy, "Add a figure")
 
 
 def test_a_chapter(copy):
