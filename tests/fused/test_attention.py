@@ -267,7 +267,8 @@ def test_a_query_that_sees_nothing_gets_zeros_and_finite_gradients():
 
 def test_dropout_is_on_in_training_and_off_in_eval():
     fused, x = fuse(mha(dropout=0.5)), rand(2, 5, 12)
-    for mask in (None, masks.causal, masks.sliding_window(3)):
+    padded = masks.padding([5, 3]), masks.key_padding([5, 3])
+    for mask in (None, masks.causal, masks.sliding_window(3), *padded):
         torch.manual_seed(0)
         assert not torch.equal(fused.train()(x, mask=mask), fused(x, mask=mask))
         assert torch.equal(fused.eval()(x, mask=mask), fused(x, mask=mask))

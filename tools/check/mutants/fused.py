@@ -452,10 +452,10 @@ MUTANTS = [
         "fused/dispatch",
     ),
     Mutant(
-        "sequences of a padded batch are not dropped from",
+        "weights of a padded batch are never dropped",
         "fused/call.py",
         "dropout=self.dropout,",
         "dropout=0.0,",
-        "fused/ways",
+        "fused/attention",
     ),
 ]
