@@ -1,6 +1,6 @@
 // What the theme leaves undone: frames that scroll can be reached by keyboard, and paper is light.
-// In a book opened from files, the search does not ask for the text of its pages, which a file may
-// not do, and a notebook comes as a script, because a browser shows such a file and does not save it.
+// In a book opened from files, the search does not ask for the text of its pages, which a file
+// may not do, and a notebook comes as a script: a browser shows such a file instead of saving it.
 
 const onPaper = matchMedia("print");
 let themeOnScreen = null;
@@ -31,12 +31,14 @@ if (location.protocol === "file:") {
     const link = event.target.closest('a[download][href$=".ipynb"]');
     if (!link) return;
     event.preventDefault();
-    document.head.append(Object.assign(document.createElement("script"), { src: `${link.href}.js` }));
+    const script = document.createElement("script");
+    document.head.append(Object.assign(script, { src: `${link.href}.js` }));
   });
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  const frames = "figure, pre, .pst-scrollable-table-container, .mhsa-scroll, mjx-container, div.math, "
+  const frames =
+    "figure, pre, .pst-scrollable-table-container, .mhsa-scroll, mjx-container, div.math, "
     + ".cell_output > .output";
   const main = document.getElementById("main-content");
 

@@ -30,9 +30,6 @@ FRONTS = {"bench", "bertviz_adapter", "plots", "widgets"}
 WITHOUT = [module for module in MODULES if module.split(".")[0] not in FRONTS]
 ALONE = {"shapes", "device", "functional", "measure", "naive", "stages", "attention"}
 
-# Any file can be read in one sitting: 250 lines.
-LONGEST = 250
-
 
 def path(module: str) -> Path:
     file = ROOT.joinpath(*module.split(".")).with_suffix(".py")
@@ -214,10 +211,24 @@ def test_the_forward_pass_takes_x_context_and_mask():
         assert arguments == ["self", "x", "context", "mask", *more]
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_file_can_be_read_in_one_sitting(module):
-    n_lines = len(path(module).read_text(encoding="utf-8").splitlines())
-    assert n_lines <= LONGEST
+TOOLS = sorted((ROOT.parent / "tools").rglob("*.py"))
+FOLDERS = ("mhsa_lib/widgets", "tests/widgets", "_static")
+SCRIPTS = sorted(s for f in FOLDERS for s in (ROOT.parent / f).rglob("*.*js"))
+
+
+def lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("file", [*map(path, MODULES), *TOOLS], ids=str)
+def test_a_file_can_be_read_in_one_sitting(file):
+    assert len(lines(file)) <= 250
+
+
+@pytest.mark.parametrize("file", SCRIPTS, ids=str)
+def test_a_script_fits_on_two_screens_and_their_width(file):
+    assert len(lines(file)) <= 150
+    assert max(map(len, lines(file))) <= 100
 
 
 # What a module inherits needs no words of its own.

@@ -1,5 +1,6 @@
 """Notebooks need no name that the version they install lacks."""
 
+import re
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -50,6 +51,14 @@ def test_a_released_version_gets_no_further_names():
     assert not names.refusal(more, "9.9.9", dated)
     undated = CHANGELOG.replace(f"## {version},", f"## {version}, unreleased\n\n## before,")
     assert not names.refusal(more, version, undated)
+
+
+def test_the_new_names_of_the_changelog_are_there():
+    table = CHANGELOG.partition("Modules, old and new:")[2].partition("Names in them:")[0]
+    rows = [line.split("|") for line in table.splitlines() if line.startswith("| `")]
+    new = [name for _, _, right, _ in rows for name in re.findall(r"`(.*?)`", right)]
+    assert len(rows) > 60
+    assert [name for name in new if not there(f"mhsa_lib.{name}")] == []
 
 
 def test_the_changelog_tells_of_this_version():

@@ -11,7 +11,6 @@ import {
   roundSizes,
   settled,
 } from "../../mhsa_lib/widgets/shared/size_rules.js";
-import { lawInWords, movedInWords } from "../../mhsa_lib/widgets/shared/size_words.js";
 import { doublings, nearest } from "../../mhsa_lib/widgets/shared/stops.js";
 
 const MOST = { d_model: 40, n_heads: 12, n_kv_heads: 12, d_head: 9 };
@@ -142,29 +141,4 @@ test("the repairs of ten heads are those of the message, and the nearest heads",
       ["n_heads", 35],
     ],
   );
-});
-
-test("the rule and what moved are said with their numbers", () => {
-  assert.equal(
-    lawInWords({ ...gpt2, n_kv_heads: 4 }),
-    "n_heads divides d_model: 768 / 12 = 64 = d_head. n_kv_heads divides n_heads: 12 / 4 = 3.",
-  );
-  assert.match(
-    lawInWords({ ...gpt2, d_head: 77 }),
-    /^d_head has its own size, so n_heads need not divide d_model\./,
-  );
-  assert.equal(
-    lawInWords({ n_heads: 32, n_kv_heads: 8, d_head: 128 }),
-    "n_kv_heads divides n_heads: 32 / 8 = 4.",
-  );
-  const after = { ...gpt2, d_model: 512, n_heads: 16, n_kv_heads: 16 };
-  assert.equal(
-    movedInWords(gpt2, after, "d_model"),
-    "n_heads 12 → 16, the nearest that divides d_model 512. n_kv_heads 12 → 16, as many as n_heads.",
-  );
-  assert.equal(
-    movedInWords({ ...gpt2, n_kv_heads: 4 }, { ...gpt2, n_heads: 10, n_kv_heads: 5 }, "n_heads"),
-    "n_kv_heads 4 → 5, the nearest that divides n_heads 10.",
-  );
-  assert.equal(movedInWords(gpt2, gpt2, "d_model"), "");
 });

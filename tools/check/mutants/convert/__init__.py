@@ -1,0 +1,1 @@
+"""Mistakes in `mhsa_lib/convert`, one file for each module."""

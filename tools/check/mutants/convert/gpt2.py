@@ -1,0 +1,34 @@
+"""Mistakes in `mhsa_lib/convert/gpt2`."""
+
+from tools.check.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "GPT-2's c_attn not transposed",
+        "convert/gpt2.py",
+        "carry.like(packed.weight, part.T)",
+        "carry.like(packed.weight, part)",
+        "convert/pytorch_bert_gpt2",
+    ),
+    Mutant(
+        "GPT-2's c_proj not transposed",
+        "convert/gpt2.py",
+        "carry.like(output.weight, output.weight.T)",
+        "carry.like(output.weight, output.weight)",
+        "convert/pytorch_bert_gpt2",
+    ),
+    Mutant(
+        "GPT-2's scale ignored",
+        "convert/gpt2.py",
+        'attention.attend.scale = getattr(source, "scaling", _scaling(source))',
+        "",
+        "convert/pytorch_bert_gpt2",
+    ),
+    Mutant(
+        "GPT-2's scale by layer off by one",
+        "convert/gpt2.py",
+        "source.layer_idx + 1",
+        "source.layer_idx",
+        "convert/pytorch_bert_gpt2",
+    ),
+]

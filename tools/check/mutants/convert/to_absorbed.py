@@ -1,0 +1,27 @@
+"""Mistakes in `mhsa_lib/convert/to_absorbed`."""
+
+from tools.check.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "absorbed: W_UK of another head",
+        "convert/to_absorbed.py",
+        "q = torch.cat([nope @ W_UK, rope], dim=-1)",
+        "q = torch.cat([nope @ W_UK.roll(1, 0), rope], dim=-1)",
+        "variants/latent",
+    ),
+    Mutant(
+        "absorbed: W_UV of another head",
+        "convert/to_absorbed.py",
+        "self.z(z @ W_UV)",
+        "self.z(z @ W_UV.flip(0))",
+        "variants/latent",
+    ),
+    Mutant(
+        "absorbed: a copy of the parameters",
+        "convert/to_absorbed.py",
+        "carry.copied(attention, {id(shared): shared for shared in attention.parameters()})",
+        "carry.copied(attention)",
+        "variants/latent",
+    ),
+]

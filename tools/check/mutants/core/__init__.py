@@ -1,0 +1,1 @@
+"""Mistakes in the core, one file for each module."""

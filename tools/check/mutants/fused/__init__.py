@@ -1,0 +1,1 @@
+"""Mistakes in `mhsa_lib/fused`, one file for each module."""

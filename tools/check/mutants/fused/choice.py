@@ -1,0 +1,13 @@
+"""Mistakes in `mhsa_lib/fused/choice`."""
+
+from tools.check.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "causal for unequal lengths starts at the first key",
+        "fused/choice.py",
+        '    if call.shift != 0:\n        return "not as many queries as keys"\n',
+        "",
+        "fused/dispatch",
+    ),
+]

@@ -1,0 +1,34 @@
+"""Mistakes in `mhsa_lib/trace/editing`."""
+
+from tools.check.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "an edit of q, k or v is ignored",
+        "trace/editing.py",
+        "(*output[:position], edited, *output[position + 1 :])",
+        "output",
+        "trace/wires",
+    ),
+    Mutant(
+        "an edit of the only output is ignored",
+        "trace/editing.py",
+        "return _changed(wire, output, change)",
+        "return output",
+        "trace/wires",
+    ),
+    Mutant(
+        "an edit always hits the first output",
+        "trace/editing.py",
+        "(s, s.wires.index(wire))",
+        "(s, 0)",
+        "trace/wires",
+    ),
+    Mutant(
+        "a trace around an edit sees the old value",
+        "trace/editing.py",
+        "hooks.after(stage, replace, first=True)",
+        "hooks.after(stage, replace)",
+        "trace/wires",
+    ),
+]
