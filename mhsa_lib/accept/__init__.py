@@ -1,5 +1,5 @@
-"""What may be rewritten: which modules a conversion accepts, and how weights are carried over.
+"""Before and while weights are copied into a new module: is the old one known, and bare?
 
 ``kinds`` are tables of known classes, ``known`` checks a module against one, ``added`` finds
-what was put on it afterwards, ``carry`` copies weights and biases, learning or frozen.
+what was put on it afterwards, ``copying`` copies weights and biases, learning or frozen.
 """

@@ -1,6 +1,7 @@
-"""Speed, measured against what other people use: ``python -m mhsa_lib.bench``.
+"""Time and memory, measured against other libraries: ``python -m mhsa_lib.bench``.
 
-``kept(name)`` loads a stored run; ``Table`` and ``plots.ratios`` show its cells.
+``rivals``, ``libraries`` and ``hugging_face`` take part, ``judge`` compares and times them.
+Runs that were stored, and their tables, live in ``results``: ``kept(name)`` loads one.
 """
 
 from mhsa_lib.results.benchmarks import kept as kept

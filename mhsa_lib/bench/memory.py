@@ -1,4 +1,4 @@
-"""The most memory that one forward pass takes beyond what was there, in a fresh process.
+"""The most memory that one forward pass takes of a whole process, a fresh one for each length.
 
 The process forks once per length, so that every measurement starts with nothing allocated. A
 pass warms up, freed memory is given back, the kernel's high-water mark is set back, and the

@@ -1,4 +1,4 @@
-"""Weights of other attentions in our five stages, and of ours in another form.
+"""Trained weights rewritten: from PyTorch, BERT, GPT-2, Llama, DeepSeek, and into variants.
 
 From PyTorch, BERT, GPT-2, Llama and DeepSeek there is one file each, with the stages that only
 Llama's relatives have in ``llama_stages``; ``source`` reads what Hugging Face configurations

@@ -1,4 +1,4 @@
-"""The equivalence wall: every implementation, every mask, one set of weights, max |Δ|.
+"""The equivalence wall: every implementation against the definition, under every mask.
 
 The reference is the definition in loops, in float64. An implementation that cannot express a
 case says why instead of being left out. Rows of other people's modules are compared where a

@@ -35,7 +35,7 @@ CLEARLY = 0.75
 def linear_by(choice: str) -> Iterator[None]:
     """Fix who computes the linear maps in this block, for this thread (or task) alone.
 
-    ``choice`` is one of ``CHOICES`` and goes before the environment's ``MHSA_LINEAR``. By
+    ``conditions`` is one of ``CHOICES`` and goes before the environment's ``MHSA_LINEAR``. By
     ``torch``, weights that were packed are read unpacked, and no attention runs in tiles.
 
     >>> with linear_by("torch"):

@@ -8,8 +8,8 @@ asked about a block of queries at a time.
 
 A row has a name, says when it runs unless an earlier one does, and holds two functions: why it
 does *not* serve a call, in words, or "" if it does; and the kernel. The reasons stand in
-``choice`` in the same order, with what was measured; ``explain`` prints them for a call. Two
-rows cut the call, into one call for each sequence, and ask the table again about each part:
+``conditions`` in the same order, with what was measured; ``explain`` prints them for a call.
+Two rows cut the call, into one call for each sequence, and ask the table again about each part:
 *sequences end to end* and *each sequence*. The parts have one sequence, and a band for a mask,
 so no part is cut twice.
 
@@ -20,7 +20,7 @@ Source: Dao et al., "FlashAttention", arXiv 2205.14135; Dong et al., "Flex Atten
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from mhsa_lib.fused import choice, sequences
+from mhsa_lib.fused import conditions, sequences
 from mhsa_lib.fused.blocks import attend_in_blocks
 from mhsa_lib.fused.call import Call
 from mhsa_lib.fused.definition import attend_by_definition
@@ -98,98 +98,98 @@ TABLE = (
     Row(
         "any length",
         "recorded by torch.compile, torch.export or torch.jit.trace",
-        choice.against_any_length,
+        conditions.against_any_length,
         attend_at_any_length,
     ),
     Row(
         "definition",
         "transformed by torch.func, or in forward-mode differentiation",
-        choice.against_definition,
+        conditions.against_definition,
         attend_by_definition,
     ),
     # Sequences end to end, (head, token, d_head): what is left of a batch without its padding.
     Row(
         "varlen",
         "sequences end to end on CUDA, in 16 bits, without dropout, if torch has such a kernel",
-        choice.against_varlen,
+        conditions.against_varlen,
         attend_by_varlen,
     ),
     Row(
         "sequences end to end",
         "any others: the table is asked again for each of them",
-        choice.against_end_to_end,
+        conditions.against_end_to_end,
         _each_end_to_end,
     ),
     # No mask, or a band and nothing else: no boolean tensor is needed.
     Row(
         "nothing",
         "no query or no key, under a band or no mask: zeros",
-        choice.against_nothing,
+        conditions.against_nothing,
         sequences.attend_to_nothing,
     ),
     Row(
         "keys first",
         "one query, no dropout, on a CPU, over keys of 4 MiB or more",
-        choice.against_keys_first,
+        conditions.against_keys_first,
         attend_keys_first,
     ),
     Row(
         "one query",
         "one query, no dropout, over fewer keys: SDPA, heads of a group as rows of one",
-        choice.against_one_query,
+        conditions.against_one_query,
         attend_one_query,
     ),
     Row(
         "written weights",
         "any mask, bfloat16 on a CPU, 16 to 128 tokens (64 to 128 without gradients), no "
         "dropout, every query head with keys of its own",
-        choice.against_written_weights,
+        conditions.against_written_weights,
         attend_by_written_weights,
     ),
     Row(
         "tiles",
         "a CPU where oneDNN is chosen, no dropout; bfloat16 from 64 tokens; float32 from 256 "
         "tokens, without gradients only",
-        choice.against_tiles,
+        conditions.against_tiles,
         attend_in_tiles,
     ),
     Row(
         "SDPA",
         "every query looks at every key",
-        choice.against_sdpa,
+        conditions.against_sdpa,
         attend_by_sdpa,
     ),
     Row(
         "causal SDPA",
         "causal, as many queries as keys; on a CPU, without gradients and dropout, not for 256 "
         "to 1024 queries",
-        choice.against_causal_sdpa,
+        conditions.against_causal_sdpa,
         attend_causally_by_sdpa,
     ),
     # More than a band: a boolean tensor, lengths, or a rule of which nothing is known.
     Row(
         "FlexAttention",
         "a rule, 128 queries or more, on CUDA, without dropout, from torch 2.7 on",
-        choice.against_flex,
+        conditions.against_flex,
         attend_by_flex,
     ),
     Row(
         "SDPA under a tensor",
         "a boolean tensor, or any rule that is not on a CPU",
-        choice.against_tensor,
+        conditions.against_tensor,
         attend_under_a_tensor,
     ),
     Row(
         "each sequence",
         "a batch with its lengths: the table is asked again for each sequence, cut to its own",
-        choice.against_each_sequence,
+        conditions.against_each_sequence,
         _each_sequence,
     ),
     Row(
         "blocks of queries",
         "every other rule, asked about 256 queries at a time, or 64 where causal SDPA is too "
         "coarse",
-        choice.against_blocks,
+        conditions.against_blocks,
         attend_in_blocks,
     ),
 )

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import masks
-from mhsa_lib.fused import choice, onednn
+from mhsa_lib.fused import conditions, onednn
 from mhsa_lib.masks.structure import positions
 from mhsa_lib.trace.watched import only_run
 
@@ -36,7 +36,7 @@ def lengths_of(mask: Any, x: Tensor, dropout: float = 0.0) -> tuple[int, ...] | 
     if lengths is None or not known or len(lengths) != len(x):
         return None
     trained = (torch.is_grad_enabled() or dropout) and x.is_cpu
-    if trained and choice.is_short(onednn.computing_in(x), *[x.shape[1]] * 2):
+    if trained and conditions.is_short(onednn.computing_in(x), *[x.shape[1]] * 2):
         return None
     lengths = tuple(min(length, x.shape[1]) for length in lengths)
     return None if sum(lengths) == x.shape[0] * x.shape[1] else lengths

@@ -47,7 +47,7 @@ def attend_in_tiles(call: Call) -> HeadOutputs:
     """
     q, k, v = (t.reshape(-1, *t.shape[-3:]) for t in (call.q, call.k, call.v))
     band, shift = call.band, call.shift
-    assert band is not None, "choice.against_tiles was not asked"
+    assert band is not None, "conditions.against_tiles was not asked"
     if call.spend_q and not torch.is_grad_enabled() and q.shape[-1] == v.shape[-1]:
         tiles = cuts.cut(call.n_query, call.n_key, band, shift, q.dtype)
         z = _mix(q, q, k, v, call.scale, tiles, None)

@@ -26,7 +26,7 @@ PASSED = {
 def attend_by_varlen(call: Call) -> HeadOutputs:
     """z of (head, token, d_head), the tokens of all sequences one after the other."""
     one_kernel, lengths, band = kernel(), call.lengths, call.mask.structure.band
-    assert one_kernel is not None, "choice.against_varlen was not asked"
+    assert one_kernel is not None, "conditions.against_varlen was not asked"
     assert lengths is not None, "sequences do not lie end to end"
     ends = running(lengths, call.q.device)
     before, after = (-1 if limit is None else limit for limit in (band.behind, band.ahead))

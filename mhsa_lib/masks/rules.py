@@ -1,4 +1,4 @@
-"""The rules behind the masks: callables of positions that are equal if they say the same.
+"""The functions of positions inside the masks of ``predicates``, equal if they say the same.
 
 They can be hashed, copied and pickled. A kernel that prepares something for a rule, such as
 FlexAttention's block mask, may keep it for every equal rule that is ``fixed``.

@@ -1,7 +1,7 @@
 """Heads on several devices: what a rank holds, and the one sum that joins all ranks.
 
-``shard`` cuts out the heads of a rank, ``sharded`` leaves them there and adds up, in the ranks
-of a ``process_group``; ``comparison`` says how far that is from one process.
+``shard`` cuts out the heads of a rank, ``tensor_parallel`` leaves them there and adds up, in
+the ranks of a ``process_group``; ``comparison`` says how far that is from one process.
 """
 
-from mhsa_lib.parallel.sharded import parallelize as parallelize
+from mhsa_lib.parallel.tensor_parallel import parallelize as parallelize

@@ -1,4 +1,4 @@
-"""What a rank holds, what ranks say to each other, and how far they are from one process."""
+"""How far ranks are from one process, with what each holds and what they say to each other."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext

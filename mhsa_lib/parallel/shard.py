@@ -1,4 +1,4 @@
-"""The heads of one rank as an attention of their own.
+"""What one rank holds: its heads as an attention of their own.
 
 Until W_O no head reads another, so any group of heads, with its rows of W_Q, W_K and W_V and
 its columns of W_O, is an attention by itself, and the outputs of all groups add up to that of
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import checks, masks
-from mhsa_lib.accept import carry, kinds, known
+from mhsa_lib.accept import copying, kinds, known
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
 
 
@@ -36,7 +36,7 @@ def shard_of(attention: Any, rank: int, ranks: int) -> Any:
         part = shard_of(attention.to_attention(), rank, ranks)
         return FusedMultiHeadAttention.from_attention(part)
     divisible(attention, ranks)
-    part = carry.copied(attention)
+    part = copying.copied(attention)
     with torch.no_grad():
         for W in (part.project.W_Q, part.project.W_K, part.project.W_V):
             _keep(W, 0, rank, ranks)

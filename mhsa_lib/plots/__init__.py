@@ -1,4 +1,4 @@
-"""One call, one picture.
+"""Pictures of attention by matplotlib: heat maps, masks, pipelines, rooflines, benchmarks.
 
 Every function draws one matplotlib figure and returns None: a notebook cell that ends in the
 call shows exactly that picture. ``plt.gcf()`` is the figure, to change or save it.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from mhsa_lib import masks, trace_ops
-from mhsa_lib.fused import choice, cuts, dispatch, explain
+from mhsa_lib.fused import conditions, cuts, dispatch, explain
 from mhsa_lib.fused.call import Call
 from tests.helpers.fused_paths import machine
 
@@ -140,7 +140,7 @@ def test_one_query_of_a_group_reads_its_keys_once():
 @pytest.mark.parametrize("n_kv_heads", [1, 2, 8])
 def test_one_query_and_many_keys_are_plain_products(n_kv_heads, monkeypatch):
     q, k, v = heads(8, n_kv_heads, 1, 50, torch.float64)
-    monkeypatch.setattr(choice, "MOST_CACHED", 0)
+    monkeypatch.setattr(conditions, "MOST_CACHED", 0)
     assert explain(q, k, v).kernel == "keys first"
     for mask, seen in ((None, 50), (masks.sliding_window(9), 9)):
         z = dispatch.attend(q, k, v, mask, scale=0.3)
@@ -160,7 +160,7 @@ def test_short_ones_written_out(name):
     for n_query, n_key in ((70, 70), (66, 90)):
         mask = rules(n_query, n_key).get(name, masks.causal & masks.prefix(1))
         q, k, v = heads(4, 4, n_query, n_key, torch.bfloat16)
-        assert not choice.against_written_weights(Call.of(q, k, v, mask, scale=0.3))
+        assert not conditions.against_written_weights(Call.of(q, k, v, mask, scale=0.3))
         dense = None if mask is None else mask.dense(n_query, n_key)
         with torch.inference_mode():  # what it keeps has to serve gradients later
             dispatch.attend(*(t.detach() for t in (q, k, v)), mask, scale=0.3)

@@ -8,7 +8,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad
 
 from mhsa_lib import masks, trace_ops
-from mhsa_lib.fused import blocks, choice, dispatch, explain, flex, linear_by
+from mhsa_lib.fused import blocks, conditions, dispatch, explain, flex, linear_by
 from mhsa_lib.fused.call import Call
 
 SIZES = [(1, 1), (1, 9), (5, 5), (3, 9), (9, 3), (16, 16), (70, 70), (300, 300), (0, 3), (3, 0)]
@@ -126,7 +126,7 @@ def on_a_gpu(*shape, **options):
 def test_every_row_is_somebodys(monkeypatch):
     """A row that no call reaches is none."""
     monkeypatch.setattr(flex, "TAKES_ANY_SIZE", True)
-    monkeypatch.setattr(choice.varlen, "kernel", lambda: torch.nn.Identity())
+    monkeypatch.setattr(conditions.varlen, "kernel", lambda: torch.nn.Identity())
     seen = {"any length", "definition"}  # by the test above
     for library, sizes in itertools.product(["torch", "onednn"], SIZES):
         for dtype, mask in itertools.product(TYPES, rules(*sizes)):
@@ -180,12 +180,12 @@ def test_the_question_of_a_first_reader(grad):
 
 def test_the_words_of_a_row_name_its_thresholds():
     words = {row.name: row.when for row in dispatch.TABLE}
-    assert f"{choice.MOST_CACHED // 2**20} MiB" in words["keys first"]
-    written = f"{choice.FEWEST_WRITTEN} to {choice.MOST_WRITTEN} tokens"
+    assert f"{conditions.MOST_CACHED // 2**20} MiB" in words["keys first"]
+    written = f"{conditions.FEWEST_WRITTEN} to {conditions.MOST_WRITTEN} tokens"
     assert written in words["written weights"]
-    assert f"({choice.FEWEST_WRITTEN_UNTRAINED} to" in words["written weights"]
-    assert f"bfloat16 from {choice.FEWEST_TILED} tokens" in words["tiles"]
-    assert f"float32 from {choice.FEWEST_TILED_FLOAT32} tokens" in words["tiles"]
+    assert f"({conditions.FEWEST_WRITTEN_UNTRAINED} to" in words["written weights"]
+    assert f"bfloat16 from {conditions.FEWEST_TILED} tokens" in words["tiles"]
+    assert f"float32 from {conditions.FEWEST_TILED_FLOAT32} tokens" in words["tiles"]
     assert f"{blocks.FEWEST_FINE} to {blocks.MOST_FINE}" in words["causal SDPA"]
     assert f"{flex.FEWEST} queries" in words["FlexAttention"]
     assert f"{blocks.COARSE} queries at a time, or {blocks.FINE}" in words["blocks of queries"]

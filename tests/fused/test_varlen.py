@@ -10,7 +10,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from mhsa_lib import masks
-from mhsa_lib.fused import choice, varlen
+from mhsa_lib.fused import conditions, varlen
 from mhsa_lib.fused.call import Call
 from mhsa_lib.masks.structure import Band
 
@@ -39,7 +39,7 @@ def call(q, k, band, scale=1.0, lengths=(5, 7), **options):
 
 
 def against(q, band, **options):
-    return choice.against_varlen(call(q, q, band, **options))
+    return conditions.against_varlen(call(q, q, band, **options))
 
 
 def standing_in(monkeypatch, function):

@@ -1,4 +1,4 @@
-"""What ``test_sharded`` lets every one of two ranks do; rank by rank it goes into a file.
+"""What ``test_tensor_parallel`` lets each of two ranks do; rank by rank it goes into a file.
 
 python tests/helpers/on_ranks.py FOLDER      all experiments; the ranks have started already
 torchrun … tests/helpers/on_ranks.py FOLDER die  one rank dies before the others heard
@@ -24,7 +24,7 @@ with install_import_hook("mhsa_lib", "beartype.beartype"):
         trace,
     )
     from mhsa_lib.parallel import comparison
-    from mhsa_lib.parallel.sharded import parallelize, process_group
+    from mhsa_lib.parallel.tensor_parallel import parallelize, process_group
     from mhsa_lib.variants import GroupedQueryAttention, MultiQueryAttention
 
 from torch.distributed.device_mesh import init_device_mesh

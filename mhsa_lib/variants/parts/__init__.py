@@ -1,1 +1,1 @@
-"""Parts that variants put into the stages: heads composed (``composition``), or routed."""
+"""Parts of variants: heads mixed with each other (``composition``), or chosen (``routing``)."""

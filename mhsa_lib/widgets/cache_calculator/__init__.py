@@ -1,4 +1,4 @@
-"""What decoding keeps, in four kinds of attention, beside an accelerator's memory."""
+"""Bytes of the cache in MHA, GQA, MQA and MLA, beside an accelerator's memory."""
 
 from mhsa_lib.widgets.cache_calculator.cache_calculator import MODELS as MODELS
 from mhsa_lib.widgets.cache_calculator.cache_calculator import NUMBER_BYTES as NUMBER_BYTES

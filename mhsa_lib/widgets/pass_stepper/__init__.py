@@ -1,3 +1,3 @@
-"""One pass of any attention, stage by stage, with every number and its origin."""
+"""One pass of any attention or variant, stage by stage, to follow; ``stage_stepper`` edits."""
 
 from mhsa_lib.widgets.pass_stepper.pass_stepper import PassStepper as PassStepper

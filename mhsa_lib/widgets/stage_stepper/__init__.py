@@ -1,4 +1,4 @@
-"""One forward pass in nine steps, with every number and where it came from."""
+"""Plain attention in nine steps, with numbers to edit, and where each came from."""
 
 from mhsa_lib.widgets.stage_stepper.stage_stepper import INPUTS as INPUTS
 from mhsa_lib.widgets.stage_stepper.stage_stepper import STEPS as STEPS

@@ -12,7 +12,7 @@ MUTANTS = [
     ),
     Mutant(
         "what is frozen learns after a conversion",
-        "accept/carry.py",
+        "accept/copying.py",
         "    to.requires_grad_(given.requires_grad)\n",
         "",
         "accept/known",
@@ -47,14 +47,14 @@ MUTANTS = [
     ),
     Mutant(
         "a missing bias of values may be packed while others learn",
-        "accept/carry.py",
+        "accept/copying.py",
         'if name != "W_K.bias"}',
         "if False}",
         "accept/known",
     ),
     Mutant(
         "a missing bias is one of zeros",
-        "accept/carry.py",
+        "accept/copying.py",
         "            to.register_parameter(part, None)\n",
         "            mine.data.zero_()\n",
         "accept/known",

@@ -41,7 +41,7 @@ MUTANTS = [
     Mutant(
         "from_deepseek: without gradients recorded, keys stop learning",
         "convert/deepseek.py",
-        "carry.like(both, weight.flatten(0, 1)), None)",
+        "copying.like(both, weight.flatten(0, 1)), None)",
         "weight.flatten(0, 1), None)",
         "convert/deepseek",
     ),

@@ -6,15 +6,15 @@ MUTANTS = [
     Mutant(
         "GPT-2's c_attn not transposed",
         "convert/gpt2.py",
-        "carry.like(packed.weight, part.T)",
-        "carry.like(packed.weight, part)",
+        "copying.like(packed.weight, part.T)",
+        "copying.like(packed.weight, part)",
         "convert/pytorch_bert_gpt2",
     ),
     Mutant(
         "GPT-2's c_proj not transposed",
         "convert/gpt2.py",
-        "carry.like(output.weight, output.weight.T)",
-        "carry.like(output.weight, output.weight)",
+        "copying.like(output.weight, output.weight.T)",
+        "copying.like(output.weight, output.weight)",
         "convert/pytorch_bert_gpt2",
     ),
     Mutant(

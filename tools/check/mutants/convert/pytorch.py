@@ -6,8 +6,8 @@ MUTANTS = [
     Mutant(
         "from_torch takes V, K, Q",
         "convert/pytorch.py",
-        "carry.cut(source.in_proj_weight, widths)",
-        "carry.cut(source.in_proj_weight, widths)[::-1]",
+        "copying.cut(source.in_proj_weight, widths)",
+        "copying.cut(source.in_proj_weight, widths)[::-1]",
         "convert/pytorch_bert_gpt2",
     ),
     Mutant(

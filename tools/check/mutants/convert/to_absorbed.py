@@ -20,8 +20,8 @@ MUTANTS = [
     Mutant(
         "absorbed: a copy of the parameters",
         "convert/to_absorbed.py",
-        "carry.copied(attention, {id(shared): shared for shared in attention.parameters()})",
-        "carry.copied(attention)",
+        "copying.copied(attention, {id(shared): shared for shared in attention.parameters()})",
+        "copying.copied(attention)",
         "variants/latent",
     ),
 ]

@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 
 import mhsa_lib
-from mhsa_lib.parallel import sharded
+from mhsa_lib.parallel import tensor_parallel
 from mhsa_lib.parallel.comparison import sent
 from tests.helpers import on_ranks
 
@@ -242,7 +242,7 @@ def test_torchrun_ends_when_a_rank_dies(tmp_path):
 
 
 def test_together_waits_as_long_as_it_is_told():
-    with sharded.process_group(7):
+    with tensor_parallel.process_group(7):
         backend = dist.group.WORLD._get_backend(torch.device("cpu"))
         assert backend.options._timeout.total_seconds() == 7
 
@@ -251,7 +251,7 @@ def test_together_waits_as_long_as_it_is_told():
 def test_some_time_is_needed_to_meet(seconds):
     with (
         pytest.raises(ValueError, match="leaves no time to meet"),
-        sharded.process_group(seconds),
+        tensor_parallel.process_group(seconds),
     ):
         pass
 
@@ -284,7 +284,7 @@ def test_torchrun_shows_shapes_talk_and_equality(tmp_path):
 def command(monkeypatch, capsys, *arguments):
     monkeypatch.setattr(sys, "argv", ["parallel", *arguments])
     with pytest.raises(SystemExit) as ended:
-        sharded.main()
+        tensor_parallel.main()
     return ended.value.code, capsys.readouterr().out
 
 
@@ -316,7 +316,7 @@ def test_the_command_fails_where_numbers_differ(monkeypatch, capsys):
         torch.nn.init.zeros_(attention.W_O.weight)
         return attention
 
-    monkeypatch.setattr(sharded, "parallelize", halved)
+    monkeypatch.setattr(tensor_parallel, "parallelize", halved)
     code, printed = command(monkeypatch, capsys)
     assert code
     assert "output                       less" not in printed
