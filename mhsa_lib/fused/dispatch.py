@@ -8,10 +8,10 @@ asked about a block of queries at a time.
 
 A row has a name, says when it runs unless an earlier one does, and holds two functions: why it
 does *not* serve a call, in words, or "" if it does; and the kernel. The reasons stand in
-``conditions`` in the same order, with what was measured; ``explain`` prints them for a call.
-Two rows cut the call, into one call for each sequence, and ask the table again about each part:
-*sequences end to end* and *each sequence*. The parts have one sequence, and a band for a mask,
-so no part is cut twice.
+``conditions`` in the same order, with what was measured; ``fused.explain`` prints them for a
+call, which is the quickest way to an answer. Two rows cut the call, into one call for each
+sequence, and ask the table again about each part: *sequences end to end* and *each sequence*.
+The parts have one sequence, and a band for a mask, so no part is cut twice.
 
 Source: Dao et al., "FlashAttention", arXiv 2205.14135; Dong et al., "Flex Attention", arXiv
 2412.05496.
@@ -161,8 +161,8 @@ TABLE = (
     ),
     Row(
         "causal SDPA",
-        "causal, as many queries as keys; on a CPU, without gradients and dropout, not for 256 "
-        "to 1024 queries",
+        "causal, as many queries as keys; but not 256 to 1024 queries on a CPU that need "
+        "neither gradients nor dropout: blocks of queries are faster there",
         conditions.against_causal_sdpa,
         attend_causally_by_sdpa,
     ),
@@ -187,8 +187,8 @@ TABLE = (
     ),
     Row(
         "blocks of queries",
-        "every other rule, asked about 256 queries at a time, or 64 where causal SDPA is too "
-        "coarse",
+        "every other rule, asked about 256 queries at a time, or 64 where 256 to 1024 queries "
+        "need neither gradients nor dropout",
         conditions.against_blocks,
         attend_in_blocks,
     ),

@@ -131,7 +131,8 @@ def test_hiding_leaves_the_same_rows_in_python_and_on_the_page(hidden, renormali
     assert kept_places == places
     assert tokens == [WORDS[i] for i in places]
     ours = torch.tensor(picked).reshape(3, 4, *left.shape)[1, 2]
-    torch.testing.assert_close(ours.double(), left, atol=1e-5, rtol=0)
+    # The page has 16 bits; a weight below half a step is shown as one: it is still a weight.
+    torch.testing.assert_close(ours.double(), left, atol=1 / 65535, rtol=0)
     if divide:
         assert left.sum(-1).tolist() == pytest.approx([1.0] * len(left))
 
