@@ -1,8 +1,8 @@
 """Run every notebook as Colab would, and compare each output with the stored one.
 
 The notebooks are copied to an empty folder outside the repository and see only the built wheel;
-a first notebook proves it by comparing where `mhsa_lib` was imported from. Whether a notebook is
-out of date is asked before, without running it: `tools.build.notebooks --check`.
+a first notebook proves it by comparing where `mhsa_lib` was imported from. Whether a notebook
+is out of date is asked before, without running it: `tools.build.notebooks --check`.
 """
 
 import os
