@@ -70,7 +70,6 @@ STRETCHES = {
 def test_a_deepseek_layer_gives_the_same_numbers(
     kind, dtype, interleave, q_lora_rank, widths, attention_bias, stretch, n
 ):
-    """V2 pairs neighbours whatever a configuration says."""
     source, rotary = deepseek(
         kind,
         dtype,
@@ -89,6 +88,15 @@ def test_a_deepseek_layer_gives_the_same_numbers(
         assert y.dtype is dtype
         assert (y - expected).abs().max().item() <= LIMIT[dtype] * expected.abs().max().item()
         assert (wires["weights"] - weights).abs().max().item() <= LIMIT[dtype]
+
+
+@pytest.mark.parametrize("interleave", [True, False])
+@pytest.mark.parametrize("kind", PARTS)
+def test_v2_pairs_neighbours_whatever_its_configuration_says(kind, interleave):
+    source, rotary = deepseek(kind, rope_interleave=interleave)
+    x = rand(2, 9, 12)
+    y = convert.from_deepseek(source)(x, mask=masks.causal)
+    assert_close(y, theirs(source, rotary, x)[0])
 
 
 @pytest.mark.parametrize("kind", PARTS)
