@@ -11,19 +11,14 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import tomllib
 
 import mhsa_lib
 
 ROOT = Path(mhsa_lib.__file__).parent
-CONTRACTS = tomllib.loads((ROOT.parent / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
-    "importlinter"
-]["contracts"]
 FILES = {file.relative_to(ROOT).with_suffix("") for file in ROOT.rglob("*.py")}
 MODULES = sorted(
     {".".join(file.parts).removesuffix(".__init__") for file in FILES} - {"__init__"}
 )
-DRAW_NOTHING = {name.removeprefix("mhsa_lib.") for name in CONTRACTS[-1]["source_modules"]}
 PICTURES = {"matplotlib", "ipywidgets", "anywidget", "bertviz", "IPython", "seaborn", "plotly"}
 OPTIONAL = PICTURES | {"transformers", "huggingface_hub", "safetensors"}
 FRONTS = {"bench", "bertviz_adapter", "plots", "widgets"}

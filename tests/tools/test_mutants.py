@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tools.check import mutant as mutants
+from tools.check.mutant import test_file as file_of_tests
 from tools.check.mutants import MUTANTS
 
 ROOT = Path(__file__).parents[2]
@@ -43,5 +43,5 @@ def test_the_mistake_changes_the_file_and_leaves_it_python_or_javascript(tmp_pat
 
 def test_the_tests_that_have_to_notice_it_exist():
     named = {name for mutant in MUTANTS for name in mutant.tests.split()}
-    assert [n for n in named if not (ROOT / mutants.test_file(n)).exists()] == []
+    assert [n for n in named if not (ROOT / file_of_tests(n)).exists()] == []
     assert all(mutant.tests for mutant in MUTANTS)
