@@ -77,9 +77,9 @@ def test_the_edit_and_its_tests_are_part_of_it(project):
     assert len({fingerprint(project, mutant) for mutant in [TRIPLE, *others]}) == 4
 
 
-def test_comments_formatting_and_docstrings_are_not(project):
+def test_comments_blank_lines_and_docstrings_are_not(project):
     before = fingerprint(project)
-    text = '# A comment.\ndef double(x):\n\n    "Two times x."\n    return (2 * x)  # even\n'
+    text = '# A comment.\ndef double(x):\n\n    "Two times x."\n    return 2 * x  # even\n'
     (project / "mhsa_lib" / "numbers.py").write_text(text, encoding="utf-8")
     assert fingerprint(project) == before
 

@@ -2,9 +2,8 @@
 
 A mistake is remembered by its name and a fingerprint: the edit, the file it is planted in, the
 test files that have to notice it, what these import from ``tests`` (and so on), and every
-``conftest.py`` above them. Python counts as its syntax tree without docstrings, so neither
-comments nor formatting make a mistake new (the planted runs collect no doctest of the library);
-everything else counts byte by byte.
+``conftest.py`` above them. Python counts without comments, docstrings and blank lines (the
+planted runs collect no doctest of the library); everything else counts byte by byte.
 
 Left out is what would make nearly every mistake new at every edit, or is seldom its cause: the
 rest of ``mhsa_lib``, which almost every test imports whole; files that tests read, and modules
@@ -18,9 +17,9 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from tools import ROOT
+from tools.build.dependencies import bare
 from tools.check.mutant import Mutant, test_file
 
 FILE = Path(__file__).with_name("mutants") / "noticed.json"
@@ -78,20 +77,7 @@ def imported(file: Path, root: Path) -> list[Path]:
 
 
 def meaning(file: Path) -> bytes:
-    """Return what a file says to the machine: its syntax tree, or its bytes."""
+    """Return what a file says to the machine: its code without comments, or its bytes."""
     if file.suffix != ".py":
         return file.read_bytes()
-    return repr(_plain(ast.parse(file.read_bytes()))).encode()
-
-
-def _plain(node: Any) -> Any:
-    """Write a tree as lists, alike in every version of Python; docstrings are left out."""
-    if isinstance(node, list):
-        return [_plain(one) for one in node]
-    if not isinstance(node, ast.AST):
-        return node
-    fields = {name: value for name, value in ast.iter_fields(node) if value not in (None, [])}
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
-        fields["body"] = fields["body"][1:]
-    return [type(node).__name__, *((name, _plain(value)) for name, value in fields.items())]
+    return bare(file.read_text(encoding="utf-8")).encode()
