@@ -1,7 +1,16 @@
-"""The sentences and numbers that the book computes by hand."""
+"""The sentences and the attentions that the book computes with, by hand and by name."""
 
-from mhsa_lib.examples.worked import SENTENCE as SENTENCE
-from mhsa_lib.examples.worked import attention as attention
-from mhsa_lib.examples.worked import running as running
-from mhsa_lib.examples.worked import sentence as sentence
-from mhsa_lib.examples.worked import worked as worked
+from mhsa_lib.examples.by_hand import worked as worked
+from mhsa_lib.examples.jobs import HEADS as HEADS
+from mhsa_lib.examples.jobs import attention as attention
+from mhsa_lib.examples.jobs import running as running
+from mhsa_lib.examples.random_numbers import SIX_WORDS as SIX_WORDS
+from mhsa_lib.examples.random_numbers import random_attention as random_attention
+from mhsa_lib.examples.random_numbers import random_tokens as random_tokens
+from mhsa_lib.examples.words import COLUMNS as COLUMNS
+from mhsa_lib.examples.words import SENTENCES as SENTENCES
+from mhsa_lib.examples.words import VOCABULARY as VOCABULARY
+from mhsa_lib.examples.words import embed as embed
+from mhsa_lib.examples.words import meanings as meanings
+from mhsa_lib.examples.words import positions as positions
+from mhsa_lib.examples.words import sentences as sentences

@@ -1,40 +1,10 @@
-"""The running sentence, and the worked example as it can be redone with pencil and paper."""
+"""The worked example as it can be redone with pencil and paper."""
 
 import pytest
 import torch
 from torch.testing import assert_close
 
 from mhsa_lib import examples, naive, trace
-
-
-def test_the_sentence_is_the_same_every_time_and_does_not_touch_the_generator():
-    torch.manual_seed(1)
-    expected = torch.rand(1)
-    torch.manual_seed(1)
-    first, second = examples.sentence(), examples.sentence()
-    assert torch.equal(first, second)
-    assert torch.equal(torch.rand(1), expected)
-    assert first.shape == (len(examples.SENTENCE), 12)
-
-
-def test_numbers_of_the_sentence_have_one_decimal_and_tokens_differ():
-    x = examples.sentence()
-    assert_close(x, x.mul(10).round().div(10))
-    assert len(x.unique(dim=0)) == 6
-
-
-@pytest.mark.parametrize("bias", [False, True])
-def test_the_running_attention_is_the_same_every_time(bias):
-    first, second = examples.attention(bias=bias), examples.attention(bias=bias)
-    assert torch.equal(first(examples.sentence()), second(examples.sentence()))
-    assert not first.training
-    assert (first.W_O.bias is not None) == bias
-
-
-def test_no_two_weights_of_the_running_attention_are_alike():
-    weights = [parameter for parameter in examples.attention().parameters()]
-    for i, one in enumerate(weights):
-        assert not any(torch.equal(one, other) for other in weights[:i])
 
 
 @pytest.fixture
