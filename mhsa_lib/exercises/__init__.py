@@ -1,0 +1,3 @@
+"""The exercises of the book, and ``check``, which says whether an answer is right."""
+
+from mhsa_lib.exercises.check import check as check

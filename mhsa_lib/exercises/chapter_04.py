@@ -1,0 +1,5 @@
+"""Exercises of chapter 04, split."""
+
+from mhsa_lib.exercises.kinds import Exercise
+
+EXERCISES: dict[str, Exercise] = {}

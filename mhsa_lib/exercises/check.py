@@ -1,0 +1,52 @@
+"""Say whether an answer is right; never stop a notebook."""
+
+from typing import Any
+
+from mhsa_lib.exercises import (
+    chapter_01,
+    chapter_02,
+    chapter_03,
+    chapter_04,
+    chapter_05,
+    chapter_06,
+    chapter_07,
+    chapter_08,
+    chapter_09,
+    core,
+)
+from mhsa_lib.exercises.kinds import Exercise
+from mhsa_lib.exercises.verdict import Verdict, wrong
+
+ROOMS = (
+    core,
+    chapter_01,
+    chapter_02,
+    chapter_03,
+    chapter_04,
+    chapter_05,
+    chapter_06,
+    chapter_07,
+    chapter_08,
+    chapter_09,
+)
+EXERCISES: dict[str, Exercise] = {
+    name: each for room in ROOMS for name, each in room.EXERCISES.items()
+}
+
+
+def check(name: str, answer: Any = ...) -> Verdict:
+    """Judge the answer to an exercise: unfilled, right, or where it differs from a right one.
+
+    It raises nothing, whatever the answer is, so that *Run all* goes on.
+
+    >>> check("split_heads")
+    split_heads: put your answer in the place of the dots.
+    >>> check("split_heads", lambda x, n_heads: x.unflatten(-1, (n_heads, -1)))
+    ... # doctest: +ELLIPSIS
+    Not yet. The numbers differ. The smallest input that shows it:
+      x = tensor([[[1., 2., 3., 4.],
+    ...
+    """
+    if name not in EXERCISES:
+        return wrong(f"There is no exercise {name!r}; there are {', '.join(EXERCISES)}.")
+    return EXERCISES[name].judge(name, answer)

@@ -1,0 +1,147 @@
+"""The functions that a reader writes on the way to an attention of their own.
+
+Inputs grow from what can be redone by hand; whole numbers, so that a wrong place shows.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mhsa_lib import functional as F
+from mhsa_lib import masks
+from mhsa_lib.exercises.kinds import Exercise, Function
+
+
+def counted(*shape: int) -> Tensor:
+    """Numbers 1, 2, 3, …: every address has a number of its own.
+
+    >>> counted(2, 2).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
+    """
+    return torch.arange(1.0, 1 + torch.Size(shape).numel()).reshape(shape)
+
+
+def drawn(*shape: int, seed: int = 0) -> Tensor:
+    """Random numbers with one decimal, the same every time."""
+    numbers = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    return numbers.mul(10).round().div(10)
+
+
+def split_heads(x: Tensor, n_heads: int) -> Tensor:
+    """Cut every row of x into equal pieces, (batch, n_heads, seq, d_head)."""
+    return F.split_heads(x, n_heads)
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """Scores, softmax and mix, with the scale 1/√d_head."""
+    return F.mix(F.softmax(F.score(q, k, q.shape[-1] ** -0.5), mask), v)
+
+
+def multi_head_attention(
+    x: Tensor,
+    W_Q: Tensor,
+    W_K: Tensor,
+    W_V: Tensor,
+    W_O: Tensor,
+    n_heads: int,
+    mask: Tensor | None,
+) -> Tensor:
+    """All five stages, with matrices as formulas have them: x @ W."""
+    q, k, v = (F.split_heads(x @ W, n_heads) for W in (W_Q, W_K, W_V))
+    return F.concat_heads(attend(q, k, v, mask)) @ W_O
+
+
+def causal_mask(n_query: int, n_key: int) -> Tensor:
+    """Who may look at whom without seeing the future, (query, key)."""
+    return masks.causal.dense(n_query, n_key)
+
+
+def padding_mask(lengths: list[int], n_key: int) -> Tensor:
+    """Which keys are words and which are padding, (batch, 1, 1, key)."""
+    return masks.key_padding(lengths).dense(1, n_key)
+
+
+def _rows() -> Iterator[dict[str, Any]]:
+    for batch, seq, d_model, n_heads in (
+        (1, 2, 4, 2),
+        (1, 2, 6, 3),
+        (2, 3, 4, 2),
+        (2, 5, 12, 3),
+    ):
+        yield {"x": counted(batch, seq, d_model), "n_heads": n_heads}
+
+
+def _heads() -> Iterator[dict[str, Any]]:
+    for shape in ((1, 2, 2, 2), (1, 3, 2, 2), (2, 2, 3, 2), (2, 3, 5, 4)):
+        yield {"z": counted(*shape)}
+
+
+def _queries_and_keys() -> Iterator[dict[str, Any]]:
+    for n_heads, n_query, n_key, d_head in (
+        (1, 1, 2, 2),
+        (1, 2, 3, 2),
+        (2, 3, 3, 4),
+        (3, 4, 6, 9),
+    ):
+        q, k = drawn(2, n_heads, n_query, d_head), drawn(2, n_heads, n_key, d_head, seed=1)
+        yield {"q": q, "k": k, "scale": d_head**-0.5}
+
+
+def _scores() -> Iterator[dict[str, Any]]:
+    yield {"scores": torch.tensor([[[0.0, 1.0]]]), "mask": None}
+    yield {
+        "scores": torch.tensor([[[0.0, 1.0, 2.0]]]),
+        "mask": torch.tensor([True, True, False]),
+    }
+    yield {"scores": drawn(1, 3, 3), "mask": masks.causal.dense(3, 3)}
+    yield {"scores": torch.tensor([[[1000.0, 1001.0]]]), "mask": None}
+    empty = torch.tensor([[True, True], [False, False]])
+    yield {"scores": drawn(1, 2, 2), "mask": empty}
+
+
+def _attend() -> Iterator[dict[str, Any]]:
+    for n_heads, n_query, n_key, d_head in (
+        (1, 1, 2, 1),
+        (1, 2, 2, 4),
+        (2, 3, 3, 4),
+        (3, 4, 6, 9),
+    ):
+        keys = (2, n_heads, n_key, d_head)
+        q, k, v = drawn(2, n_heads, n_query, d_head), drawn(*keys, seed=1), drawn(*keys, seed=2)
+        for mask in (None, masks.causal.dense(n_query, n_key)):
+            yield {"q": q, "k": k, "v": v, "mask": mask}
+
+
+def _whole() -> Iterator[dict[str, Any]]:
+    for seq, d_model, n_heads in ((1, 2, 1), (2, 4, 2), (3, 12, 3)):
+        x = drawn(2, seq, d_model)
+        matrices = {
+            f"W_{name}": drawn(d_model, d_model, seed=seed) / 2
+            for seed, name in enumerate("QKVO", start=1)
+        }
+        for mask in (None, masks.causal.dense(seq, seq)):
+            yield {"x": x, **matrices, "n_heads": n_heads, "mask": mask}
+
+
+def _sizes() -> Iterator[dict[str, Any]]:
+    for n_query, n_key in ((1, 1), (2, 2), (4, 4), (1, 3), (2, 5)):
+        yield {"n_query": n_query, "n_key": n_key}
+
+
+def _lengths() -> Iterator[dict[str, Any]]:
+    for lengths, n_key in (([1], 1), ([1], 2), ([2, 3], 3), ([3, 0, 2], 4)):
+        yield {"lengths": lengths, "n_key": n_key}
+
+
+EXERCISES: dict[str, Exercise] = {
+    "split_heads": Function(split_heads, _rows),
+    "concat_heads": Function(F.concat_heads, _heads),
+    "score": Function(F.score, _queries_and_keys),
+    "softmax": Function(F.softmax, _scores),
+    "causal_mask": Function(causal_mask, _sizes),
+    "padding_mask": Function(padding_mask, _lengths),
+    "attend": Function(attend, _attend),
+    "multi_head_attention": Function(multi_head_attention, _whole),
+}
