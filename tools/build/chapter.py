@@ -22,17 +22,20 @@ IMPORTS = "from mhsa_lib import examples, widgets"
 QUIZ = """\
 widgets.Predict(
     "Which axes do the weights have?",
-    "(head, query, key)" if wires["weights"].ndim == 3 else "(query, key)",
-    wrong={"(query, key)": "Every head has weights of its own."},
-    options=["(head, query, key)", "(query, key)"],
+    "(batch, head, query, key)" if wires["weights"].ndim == 4 else "(query, key)",
+    wrong={"(query, key)": "Every sentence and every head has weights of its own."},
+    options=["(batch, head, query, key)", "(query, key)"],
 )"""
 EXERCISES = {
-    "Compute": ("Which query looks most at itself, in head 0?", "query = ..."),
+    "Compute": (
+        "Which word looks most at itself, in head 0 of the first sentence?",
+        "query = ...",
+    ),
     "Change one line": ("Take head 2 instead.", "query = ..."),
     "Invent": ("Ask something of your own.", "query = ..."),
 }
-SOLUTION = "query = int(wires['weights'][{head}].diagonal().argmax())"
-CHECK = "assert query == wires['weights'][{head}].diagonal().argmax()"
+SOLUTION = "query = int(wires['weights'][0, {head}].diagonal().argmax())"
+CHECK = "assert query == wires['weights'][0, {head}].diagonal().argmax()"
 
 
 def skeleton(label: str, title: str) -> list[Any]:

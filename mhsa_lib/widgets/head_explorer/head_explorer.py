@@ -44,7 +44,7 @@ class HeadExplorer(Figure):
     distributions, or for tokens of another number; ``TypeError`` for what is no tensor or no
     text; ``TraitError`` for a layer, head, query or key that does not exist.
 
-    Without arguments it shows the running attention of the book on the running sentence.
+    Without arguments it shows the heads of the running example on its first sentence.
 
     >>> explorer = HeadExplorer(torch.eye(3).expand(2, 4, 3, 3), ["I", "saw", "it"], layer=1)
     >>> explorer.head, explorer.shape
@@ -68,14 +68,14 @@ class HeadExplorer(Figure):
     def __init__(
         self,
         weights: Tensor | None = None,
-        tokens: Sequence[str] = examples.SENTENCE,
+        tokens: Sequence[str] = examples.SENTENCES[0],
         key_tokens: Sequence[str] | None = None,
         *,
         model: Any = None,
         **chosen: Any,
     ) -> None:
         self._model = model
-        weights = examples.running()["weights"] if weights is None else weights
+        weights = examples.running()["weights"][0] if weights is None else weights
         super().__init__(attention=packed(weights, tokens, key_tokens), **chosen)
 
     @classmethod

@@ -57,12 +57,12 @@ class MaskLab(Figure):
     def __init__(
         self,
         scores: Tensor | None = None,
-        tokens: Sequence[str] = examples.SENTENCE,
+        tokens: Sequence[str] = examples.SENTENCES[0],
         *,
         mask: Any = None,
         **state: Any,
     ) -> None:
-        scores = examples.running()["scores"] if scores is None else scores
+        scores = examples.running()["scores"][0] if scores is None else scores
         _checked(scores, tokens)
         size = len(tokens)
         super().__init__(

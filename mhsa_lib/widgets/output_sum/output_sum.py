@@ -20,7 +20,7 @@ class OutputSum(Figure):
 
     ``z`` is the wire (head, query, d_head), leading axes of size 1 are dropped; ``W_O`` the
     ``nn.Linear`` after it, a bias counts as one more part; ``tokens`` are texts, one per query.
-    Without arguments: the running sentence in the running attention. The reader sets
+    Without arguments: the first sentence of the running example. The reader sets
     ``position`` (a query), ``coordinate`` (of y) and ``off`` (the heads that are switched off);
     each can be set from Python.
 
@@ -103,8 +103,8 @@ class OutputSum(Figure):
 def _running_example() -> tuple[Tensor, nn.Linear, Sequence[str]]:
     attention = examples.attention().double()
     with torch.no_grad(), trace(attention) as wires:
-        attention(examples.sentence().double())
-    return wires["z"], attention.W_O, examples.SENTENCE
+        attention(examples.sentences()[0].double())
+    return wires["z"], attention.W_O, examples.SENTENCES[0]
 
 
 def _small(z: Tensor, W_O: nn.Linear) -> None:

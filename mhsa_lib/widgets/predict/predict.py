@@ -31,10 +31,10 @@ class Predict(Figure):
     >>> from mhsa_lib import examples, trace
     >>> mha = examples.attention()
     >>> with trace(mha) as wires:
-    ...     y = mha(examples.sentence())
+    ...     y = mha(examples.sentences())
     >>> quiz = Predict("What shape is `q_heads`?", wires["q_heads"].shape,
-    ...                wrong={(6, 12): "That is `q`."})
-    >>> quiz.given = [6, 12]
+    ...                wrong={(2, 7, 12): "That is `q`."})
+    >>> quiz.given = [2, 7, 12]
     >>> quiz.correct
     False
     """
