@@ -3,8 +3,12 @@
 The theme hides the same links behind icons at the top of the page. Here they are words: open
 the chapter in Colab, download it as a notebook, edit it, report an error. The address of each
 is the one that the theme has worked out.
+
+The first page says how long a path through the book takes: it writes ⟦01 02 05⟧ or ⟦01–09⟧,
+and the minutes to read these chapters stand there instead.
 """
 
+import re
 from collections.abc import Iterator
 from html import escape
 from typing import Any
@@ -37,13 +41,40 @@ def links(buttons: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(NAMES[name], found[name]) for name in NAMES if name in found]
 
 
-def line(time: int | None, links: list[tuple[str, str]]) -> str:
+def line(time: tuple[int, int] | None, links: list[tuple[str, str]]) -> str:
     """Return the line as HTML; only a notebook is saved instead of opened."""
-    items = [f'<span class="book-time">{time} min to read and run</span>'] if time else []
+    items = []
+    if time:
+        said = f"{time[0]} min to read and run"
+        said += f", {time[1]} for the exercises" if time[1] else ""
+        items.append(f'<span class="book-time">{said}</span>')
     for text, url in links:
         save = " download" if url.endswith(".ipynb") and "://" not in url else ""
         items.append(f'<a href="{escape(url)}"{save}>{text}</a>')
     return f'<p class="book-facts">{"".join(items)}</p>\n'
+
+
+def chapters(named: str) -> list[str]:
+    """Return the numbers of chapters that a path names.
+
+    >>> chapters("01–03 05")
+    ['01', '02', '03', '05']
+    """
+    found = []
+    for first, last in re.findall(r"(\d\d)(?:–(\d\d))?", named):
+        found += [f"{n:02}" for n in range(int(first), int(last or first) + 1)]
+    return found
+
+
+def with_sums(body: str, times: dict[str, int]) -> str:
+    """Replace every ⟦path⟧ by its minutes; a chapter that is not there is an error."""
+    return re.sub(r"⟦(.*?)⟧", lambda path: str(sum(times[n] for n in chapters(path[1]))), body)
+
+
+def times(env: Any) -> dict[str, int]:
+    """Return the minutes to read each chapter, by its number."""
+    docs = [re.match(r"notebooks/(\d\d)_", name) for name in env.found_docs]
+    return {doc[1]: minutes(env.get_doctree(doc.string))[0] for doc in docs if doc}
 
 
 def add(
@@ -56,7 +87,7 @@ def add(
     html = line(minutes(doctree) if chapter else None, links(context["header_buttons"]))
     before, title, after = context["body"].partition("</h1>\n")
     if pagename == app.config.root_doc:
-        context["body"] += html
+        context["body"] = with_sums(context["body"], times(app.env)) + html
     else:
         context["body"] = f"{before}{title}{html}{after}"
 

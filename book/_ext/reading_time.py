@@ -2,7 +2,8 @@
 
 Prose is read at 220 words a minute. A code cell asks to be read, predicted and compared with
 its output; a picture, to be looked at; a live figure, to be played with. What the page does not
-show takes no time.
+show takes no time. Exercises are counted apart: somebody who answers them needs time for that
+too.
 """
 
 from math import ceil
@@ -10,33 +11,50 @@ from math import ceil
 from docutils import nodes
 
 WORDS_PER_MINUTE = 220
-SECONDS = {"code cell": 20, "picture": 10, "live figure": 60}
+SECONDS = {"code cell": 20, "picture": 10, "live figure": 60, "exercise": 180}
 NOT_PROSE = (nodes.literal_block, nodes.raw, nodes.comment, nodes.image, nodes.math_block)
 
 
-def words(tree: nodes.Node) -> int:
+def exercises(tree: nodes.Node) -> nodes.Node | None:
+    """Return the section of exercises, if a page has one."""
+    sections = tree.findall(nodes.section)
+    return next((s for s in sections if s.children and s[0].astext() == "Exercises"), None)
+
+
+def words(tree: nodes.Node, apart: nodes.Node | None = None) -> int:
     """Count the words of prose, captions and tables; a formula inside a line is one word."""
-    if isinstance(tree, NOT_PROSE):
+    if isinstance(tree, NOT_PROSE) or tree is apart:
         return 0
     if isinstance(tree, nodes.math):
         return 1
     if isinstance(tree, nodes.Text):
         return len(tree.split())
-    return sum(map(words, tree.children))
+    return sum(words(child, apart) for child in tree.children)
 
 
 def extras(tree: nodes.Node) -> dict[str, int]:
     """Count what takes time besides prose."""
     inputs = [n for n in tree.findall(nodes.container) if "cell_input" in n["classes"]]
     live = [n for n in tree.findall(nodes.raw) if "data-mhsa-figure=" in n.astext()]
+    asked = [n for n in tree.findall(nodes.Admonition) if "exercise" in n.get("classes", [])]
     return {
         "code cell": len(inputs),
         "picture": len(list(tree.findall(nodes.image))),
         "live figure": sum(n.astext().count("data-mhsa-figure=") for n in live),
+        "exercise": len(asked),
     }
 
 
-def minutes(tree: nodes.Node) -> int:
-    """Return the time to read a page, in whole minutes, at least one."""
-    seconds = sum(SECONDS[kind] * count for kind, count in extras(tree).items())
-    return max(1, ceil(words(tree) / WORDS_PER_MINUTE + seconds / 60))
+def minutes(tree: nodes.Node) -> tuple[int, int]:
+    """Return the minutes to read a page, at least one, and those for its exercises."""
+    apart = exercises(tree)
+    whole, theirs = extras(tree), extras(apart) if apart else {}
+    own = {kind: count - theirs.get(kind, 0) for kind, count in whole.items()}
+    return max(1, _minutes(words(tree, apart), own)), _minutes(
+        words(apart), theirs
+    ) if apart else 0
+
+
+def _minutes(n_words: int, counts: dict[str, int]) -> int:
+    seconds = sum(SECONDS[kind] * count for kind, count in counts.items())
+    return ceil(n_words / WORDS_PER_MINUTE + seconds / 60)

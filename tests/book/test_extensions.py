@@ -49,19 +49,33 @@ def cell():
 
 @pytest.mark.parametrize(("n", "minutes"), [(0, 1), (220, 1), (221, 2), (2200, 10)])
 def test_prose_takes_its_words(n, minutes):
-    assert reading_time.minutes(nodes.section("", prose(n))) == minutes
+    assert reading_time.minutes(nodes.section("", prose(n))) == (minutes, 0)
 
 
 def test_code_counts_as_cells_not_as_words():
     assert reading_time.words(cell()) == 0
-    assert reading_time.minutes(nodes.section("", prose(220), *(cell() for _ in range(3)))) == 2
+    assert (
+        reading_time.minutes(nodes.section("", prose(220), *(cell() for _ in range(3))))[0] == 2
+    )
 
 
 def test_a_live_figure_takes_a_minute_and_a_formula_is_a_word():
     figure = nodes.raw("", '<div data-mhsa-figure="a"></div>', format="html")
     formula = nodes.paragraph("", "", nodes.Text("so "), nodes.math("", r"\frac{a}{b} + c"))
     assert reading_time.words(formula) == 2
-    assert reading_time.minutes(nodes.section("", prose(218), formula, figure)) == 2
+    assert reading_time.minutes(nodes.section("", prose(218), formula, figure))[0] == 2
+
+
+def test_exercises_are_counted_apart_and_take_time_to_answer():
+    asked = nodes.admonition("", prose(220), classes=["exercise"])
+    apart = nodes.section("", nodes.title("", "Exercises"), asked, cell())
+    tree = nodes.section("", prose(440), cell(), apart)
+    assert reading_time.minutes(tree) == (3, 5)  # 2 min 20 s; 1 + 3 min and a cell
+
+
+def test_a_path_is_as_long_as_its_chapters():
+    times = {"01": 5, "02": 7, "03": 9, "09": 1}
+    assert page_facts.with_sums("a ⟦01–03⟧, b ⟦01 09⟧ c", times) == "a 21, b 6 c"
 
 
 def test_a_comment_takes_no_time():
@@ -74,8 +88,8 @@ def test_the_line_under_the_title_keeps_the_theme_s_addresses():
         {"text": ".ipynb", "label": "download-source-button", "url": "../x.ipynb"},
         {"text": "Suggest edit", "label": "source-edit-button", "url": "https://edit?a=1&b"},
     ]
-    html = page_facts.line(7, page_facts.links(buttons))
-    assert "7 min" in html
+    html = page_facts.line((7, 4), page_facts.links(buttons))
+    assert "7 min to read and run, 4 for the exercises" in html
     assert '<a href="https://colab/x.ipynb">Open in Colab</a>' in html
     assert '<a href="../x.ipynb" download>Download notebook</a>' in html
     assert '<a href="https://edit?a=1&amp;b">Edit this page</a>' in html
