@@ -1,0 +1,78 @@
+"""What Parts I and II owe a reader: few cells, numbers before assertions, few refutations."""
+
+import ast
+import re
+
+import nbformat
+import pytest
+
+from tests.notebooks.test_style import HIDDEN, between, imports, markdown
+from tools.build.notebooks import STUB, code_cells, notebooks, tags
+
+FIRST_PARTS = [path for path in notebooks() if path.name[:2] <= "09"]
+BOX = re.compile(r"^:::+\{admonition\} (.+)$", re.MULTILINE)
+COLUMNS = 88  # as many as a page of 1280 px shows
+
+
+def reads(path):
+    return nbformat.read(path, as_version=4)
+
+
+def is_only_checked(source):
+    """Whether a cell does nothing but assert."""
+    return all(isinstance(node, ast.Assert) for node in ast.parse(source).body)
+
+
+def asserts(source):
+    return sum(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(source)))
+
+
+def shown(notebook):
+    """The code cells that a reader sees: no bootstrap, imports, stubs, solutions, hidden ones."""
+    solved = [
+        cell.id
+        for cells in between(notebook, "solution-start", "solution-end")
+        for cell in cells
+    ]
+    return [
+        cell
+        for cell in code_cells(notebook)
+        if not tags(cell) & (HIDDEN | {STUB}) and cell.id not in solved and not imports(cell)
+    ]
+
+
+@pytest.mark.parametrize("path", FIRST_PARTS, ids=lambda path: path.stem)
+def test_a_chapter_is_taught_and_not_proved(path, record_property):
+    notebook = reads(path)
+    cells = shown(notebook)
+    boxes = BOX.findall(markdown(notebook))
+    most = max(asserts(cell.source) for cell in code_cells(notebook))
+    silent = [cell.id for cell in cells if is_only_checked(cell.source)]
+    record_property(
+        "said", f"{path.stem}: {len(cells)} cells, {boxes.count('Often said')} refuted"
+    )
+    assert len(cells) <= 20
+    assert silent == []
+    assert most <= 3
+    assert boxes.count("Often said") <= 2
+
+
+@pytest.mark.parametrize("path", FIRST_PARTS, ids=lambda path: path.stem)
+def test_nothing_is_wider_than_the_page(path):
+    notebook = reads(path)
+    code = [line for cell in code_cells(notebook) for line in cell.source.splitlines()]
+    printed = [
+        line
+        for cell in code_cells(notebook)
+        for out in cell.outputs
+        if "text/html" not in out.get("data", {})
+        for line in (out.get("text") or out.get("data", {}).get("text/plain", "")).splitlines()
+    ]
+    assert [line for line in code if len(line) > COLUMNS] == []
+    assert [line for line in printed if len(line) > COLUMNS] == []
+
+
+@pytest.mark.parametrize("path", FIRST_PARTS, ids=lambda path: path.stem)
+def test_a_chapter_closes_with_what_to_remember_in_a_box(path):
+    boxes = BOX.findall(markdown(reads(path)))
+    assert "Remember" in boxes
