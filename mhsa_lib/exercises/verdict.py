@@ -1,7 +1,6 @@
 """What is said about an answer: nothing to judge yet, right, or not yet and why."""
 
 from dataclasses import dataclass
-from html import escape
 
 
 @dataclass(frozen=True)
@@ -20,9 +19,6 @@ class Verdict:
 
     def __repr__(self) -> str:
         return self.text
-
-    def _repr_html_(self) -> str:
-        return f'<pre class="mhsa-verdict mhsa-{self.state}">{escape(self.text)}</pre>'
 
 
 def unfilled(name: str) -> Verdict:

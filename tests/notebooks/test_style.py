@@ -195,18 +195,41 @@ def test_every_solution_was_executed(notebook):
     assert all(cell.execution_count is not None for cells in solutions for cell in cells)
 
 
-def test_every_exercise_ends_in_an_assertion_for_the_reader(notebook):
-    for cells in between(notebook, "exercise-start", "exercise-end"):
-        assert cells
-        for cell in cells:
-            assert tags(cell) >= {STUB, "nbval-skip"}
-            assert "..." in cell.source
-        assert re.search(r"\bassert", visible_lines(cells[-1])[-1])
+def checked(cells):
+    """The exercise that the last line of some cells hands to ``exercises.check``."""
+    last = visible_lines(cells[-1])[-1]
+    found = re.match(r'exercises\.check\("([^"]+)", ', last)
+    return found and found[1]
 
 
-def test_only_stubs_are_left_to_the_reader(notebook):
+def test_every_exercise_ends_in_a_check_for_the_reader(notebook):
+    stubs = list(between(notebook, "exercise-start", "exercise-end"))
+    solutions = list(between(notebook, "solution-start", "solution-end"))
+    assert all(stubs)
+    assert all("..." in cells[0].source for cells in stubs)
+    if "exercises.check" not in stubs[0][-1].source:  # the later parts: assertions as yet
+        assert all(re.search(r"\bassert", visible_lines(cells[-1])[-1]) for cells in stubs)
+        return
+    assert all(map(checked, stubs))
+    assert [checked(cells) for cells in solutions] == [checked(cells) for cells in stubs]
+    assert [said(cells)[:5] for cells in solutions] == ["Right"] * len(stubs)
+    assert [
+        said(cells) for cells in stubs if not said(cells).endswith("place of the dots.")
+    ] == []
+
+
+def said(cells):
+    """What the last cell of an exercise or a solution answers."""
+    (output,) = cells[-1].outputs
+    return output.data["text/plain"]
+
+
+def test_only_stubs_without_a_check_are_left_to_the_reader(notebook):
     stubs = [
-        c.id for cells in between(notebook, "exercise-start", "exercise-end") for c in cells
+        c.id
+        for cells in between(notebook, "exercise-start", "exercise-end")
+        for c in cells
+        if "exercises.check" not in cells[-1].source
     ]
     skipped = [c.id for c in code_cells(notebook) if tags(c) & {STUB, "nbval-skip"}]
     assert skipped == stubs

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 from tests.notebooks.test_style import HIDDEN, between, imports, markdown
-from tools.build.notebooks import STUB, code_cells, notebooks, tags
+from tools.build.notebooks import code_cells, notebooks, tags
 
 FIRST_PARTS = [path for path in notebooks() if path.name[:2] <= "09"]
 BOX = re.compile(r"^:::+\{admonition\} (.+)$", re.MULTILINE)
@@ -28,16 +28,17 @@ def asserts(source):
 
 
 def shown(notebook):
-    """The code cells that a reader sees: no bootstrap, imports, stubs, solutions, hidden ones."""
-    solved = [
+    """The code cells that a reader sees: exercises, imports and hidden cells left out."""
+    apart = [
         cell.id
-        for cells in between(notebook, "solution-start", "solution-end")
+        for kind in ("exercise", "solution")
+        for cells in between(notebook, f"{kind}-start", f"{kind}-end")
         for cell in cells
     ]
     return [
         cell
         for cell in code_cells(notebook)
-        if not tags(cell) & (HIDDEN | {STUB}) and cell.id not in solved and not imports(cell)
+        if not tags(cell) & HIDDEN and cell.id not in apart and not imports(cell)
     ]
 
 
