@@ -4,6 +4,7 @@ import sys
 from types import SimpleNamespace
 
 import chapter_names
+import glossary_hover
 import once
 import page_facts
 import pytest
@@ -93,3 +94,15 @@ def test_the_line_under_the_title_keeps_the_theme_s_addresses():
     assert '<a href="https://colab/x.ipynb">Open in Colab</a>' in html
     assert '<a href="../x.ipynb" download>Download notebook</a>' in html
     assert '<a href="https://edit?a=1&amp;b">Edit this page</a>' in html
+
+
+def test_a_link_to_a_term_shows_what_it_means():
+    glossary = publish_doctree("key\n  What is asked.\n\n  More.\n")
+    next(glossary.findall(nodes.term))["ids"] = ["term-key"]
+    env = SimpleNamespace(found_docs={"book/glossary"}, get_doctree=lambda name: glossary)
+    to_term = nodes.reference("", "key", refuri="../book/glossary.html#term-key")
+    elsewhere = nodes.reference("", "key", refuri="02.html#key")
+    page = nodes.section("", nodes.paragraph("", "", to_term, elsewhere))
+    glossary_hover.explain(SimpleNamespace(env=env), page, "01")
+    assert to_term["reftitle"] == "What is asked."
+    assert "reftitle" not in elsewhere
