@@ -190,14 +190,14 @@ MUTANTS = [
         "widgets/head_explorer/measures.js",
         "const key = own + side - 1;",
         "const key = own - side + 1;",
-        "widgets/head_explorer",
+        "widgets/head_explorer/numbers",
     ),
     Mutant(
         "explorer: rows left are not divided by their sum",
         "widgets/head_explorer/choosing.js",
         "if (divide && sum > 0)",
         "if (false)",
-        "widgets/head_explorer",
+        "widgets/head_explorer/numbers",
     ),
     Mutant(
         "recipes: the square of the length is counted in its slope too",
