@@ -169,14 +169,14 @@ MUTANTS = [
         "widgets/stage_stepper/forward.js",
         "s / Math.sqrt(d_head)",
         "s / d_head",
-        "widgets/stage_stepper",
+        "widgets/stage_stepper/forward",
     ),
     Mutant(
         "stepper: keys of the first head for all",
         "widgets/stage_stepper/forward.js",
         "matmul(rows, transpose(k_heads[h]))",
         "matmul(rows, transpose(k_heads[0]))",
-        "widgets/stage_stepper",
+        "widgets/stage_stepper/forward",
     ),
     Mutant(
         "quiz: a number may be 10 % off",
