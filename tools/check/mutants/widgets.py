@@ -183,7 +183,7 @@ MUTANTS = [
         "widgets/predict/answers.js",
         "<= 0.01 * Math.abs(answer)",
         "<= 0.1 * Math.abs(answer)",
-        "widgets/predict",
+        "widgets/predict_answers",
     ),
     Mutant(
         "explorer: the next token is the previous one",
