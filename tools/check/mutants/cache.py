@@ -64,14 +64,14 @@ MUTANTS = [
         "cache/growing.py",
         "        self.positions.reorder(order)\n",
         "",
-        "cache/contract",
+        "cache/contract/reorder",
     ),
     Mutant(
         "cache: reordered positions, but not the wires",
         "cache/growing.py",
         "self[wire] = value.index_select(0, order.to(value.device))",
         "self[wire] = value[: len(order)]",
-        "cache/contract",
+        "cache/contract/reorder",
     ),
     Mutant(
         "static: a sequence is written over before another has read it",
@@ -79,35 +79,35 @@ MUTANTS = [
         "            kept[new.to(kept.device), :, :n] = kept[rows.to(kept.device), :, :n]\n",
         "            for i, j in zip(new.tolist(), rows.tolist(), strict=True):\n"
         "                kept[i, :, :n] = kept[j, :, :n]\n",
-        "cache/contract",
+        "cache/contract/reorder",
     ),
     Mutant(
         "static: lengths stay where they were when sequences move",
         "cache/static.py",
         "        self.ring.reorder(order.tolist())\n",
         "",
-        "cache/contract",
+        "cache/contract/reorder",
     ),
     Mutant(
         "ring index: positions of a call that failed are dropped",
         "cache/ring.py",
         "            announced = continuing(",
         "            self._announced = None\n            announced = continuing(",
-        "cache/contract",
+        "cache/contract/announcements",
     ),
     Mutant(
         "positions table: who attends causally looks past the window",
         "cache/positions.py",
         "return rule if mask in (masks.causal, rule) else mask & rule",
         "return mask",
-        "cache/contract",
+        "cache/contract/parts",
     ),
     Mutant(
         "positions table: an order may count from the end",
         "cache/positions.py",
         "if not len(order) or order.min() < 0 or",
         "if not len(order) or order.min() < -n or",
-        "cache/contract",
+        "cache/contract/reorder",
     ),
     Mutant(
         "positions table: sequences go on from the longest",
@@ -143,7 +143,7 @@ MUTANTS = [
         "            self._call = continuing(self._announced, start, n_tokens)\n",
         "            announced, self._announced = self._announced, None\n"
         "            self._call = continuing(announced, start, n_tokens)\n",
-        "cache/contract",
+        "cache/contract/announcements",
     ),
     Mutant(
         "ring index: always written to the front",
@@ -213,6 +213,6 @@ MUTANTS = [
         "cache/static.py",
         "if cache.ring.waits:",
         "if False:",
-        "cache/contract",
+        "cache/contract/announcements",
     ),
 ]

@@ -57,7 +57,7 @@ MUTANTS = [
         "fused/attention.py",
         "        y = self.W_O(_concat(z))\n        cache.end()",
         "        cache.end()\n        y = self.W_O(_concat(z))",
-        "cache/contract",
+        "cache/contract/failing_calls",
     ),
     Mutant(
         "fused: z is laid over what a hook holds",
