@@ -157,14 +157,14 @@ MUTANTS = [
         "cache/positions.py",
         "    if batch != kept:",
         "    if len(batch) != len(kept):",
-        "cache/static",
+        "cache/static/bad_calls",
     ),
     Mutant(
         "ring index: tokens that lap a ring are written before the first of them has looked",
         "cache/ring.py",
         "self.in_place = n_tokens == 1 or most <= self.n_slots",
         "self.in_place = True",
-        "cache/static",
+        "cache/static/window",
     ),
     Mutant(
         "ring index: what was never written is looked at",
@@ -192,14 +192,14 @@ MUTANTS = [
         "cache/static.py",
         "(kept[:, :, first:n], kept[:, :, :first])",
         "(kept[:, :, :first], kept[:, :, first:n])",
-        "cache/static",
+        "cache/static/window",
     ),
     Mutant(
         "prefill: the lengths of a prompt that failed stay",
         "cache/static.py",
         "        finally:\n            cache.announce(None)",
         "        finally:\n            pass",
-        "cache/static",
+        "cache/static/prefill_and_step",
     ),
     Mutant(
         "remember: a checkpoint is remembered twice",

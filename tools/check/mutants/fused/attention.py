@@ -43,7 +43,7 @@ MUTANTS = [
         "fused/attention.py",
         "            with torch.no_grad():\n                return self._continued",
         "            with torch.enable_grad():\n                return self._continued",
-        "cache/static",
+        "cache/static/parts",
     ),
     Mutant(
         "fused: shared heads come back as plain ones",
