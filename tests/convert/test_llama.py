@@ -28,7 +28,8 @@ from mhsa_lib.rope.pairing import INTERLEAVED
 from mhsa_lib.rope.rotary import PartialRotary, Rotary
 from mhsa_lib.trace import hooks
 from mhsa_lib.variants.grouped import GroupedSplit
-from tests.convert.test_pytorch_bert_gpt2 import close, randomized
+from tests.convert.precision import close
+from tests.convert.sources import randomized
 from tests.helpers import theirs as their
 from tests.helpers.drawn import rand
 
