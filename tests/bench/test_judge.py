@@ -7,31 +7,17 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from mhsa_lib import naive
 from mhsa_lib.bench import decoding, judge, problem, rivals
 from mhsa_lib.bench.judge import Effort
-from mhsa_lib.bench.problem import Loaded, Problem, Rows, load
+from mhsa_lib.bench.problem import Loaded, Problem, load
 from mhsa_lib.bench.registry import DECODERS, PASSES, RAW_IN_BFLOAT16
 from mhsa_lib.equivalence.peers import NotApplicableError
 from mhsa_lib.results.cells import Cell
 from mhsa_lib.results.records import AGAIN, OURS, STAGES, UNIT, Entry
+from tests.bench.small_cells import CELLS
 
 ONE = Effort(rounds=1, seconds=0.0)
 FEW = {UNIT, AGAIN, OURS}
-CELLS = [
-    Cell(2, 8, 16, 2),
-    Cell(2, 8, 16, 2, "causal"),
-    Cell(4, 8, 16, 2, "ragged"),
-    Cell(1, 600, 16, 2, "window"),
-    Cell(2, 8, 16, 2, "full", "training"),
-    Cell(2, 8, 16, 2, "causal", "training"),
-    Cell(4, 8, 16, 2, "ragged", "training"),
-    Cell(2, 8, 16, 2, "causal", "forward", "bfloat16"),
-    Cell(4, 8, 16, 2, "ragged", "training", "bfloat16"),
-    Cell(2, 8, 16, 4, mode="decode"),
-    Cell(2, 8, 16, 4, mode="decode", n_kv_heads=2),
-    Cell(1, 8, 16, 4, mode="decode", n_kv_heads=2, n_layers=3),
-]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -95,37 +81,6 @@ def test_raw_is_the_unit_and_neither_ours_nor_its_twin_is_a_peer(race):
     assert race.entry(race.best_peer).ratio is not None
 
 
-def test_the_right_answers_are_those_of_the_loops():
-    for cell in CELLS[:4]:
-        given = Problem(cell)
-        dense = None if cell.predicate is None else cell.predicate.dense(*[cell.n_tokens] * 2)
-        if cell.mask == "window":
-            continue  # loops over 600 tokens take too long; the next test holds it
-        y = naive.loops(given.attention.double(), given.x.double(), None, dense)
-        assert given.error(y.detach()) < 1e-10
-
-
-def test_the_right_answers_of_a_window_see_no_more_than_the_window():
-    given = Problem(CELLS[3])
-    y = given.answers["y"]
-    x = given.x.double()
-    x[:, :80] = 0.0
-    with torch.no_grad():
-        other = given.attention.double()(x, mask=given.cell.predicate)
-    torch.testing.assert_close(y[:, 80 + 511 :], other[:, 80 + 511 :])
-    assert (y[:, 80 + 510] - other[:, 80 + 510]).abs().max() > 1e-6
-
-
-def test_padding_is_not_compared_and_gets_no_gradient():
-    given = Problem(CELLS[2])
-    y = given.answers["y"].clone()
-    y[~given.real] = 7.0
-    assert given.error(y) == 0.0
-    assert given.g[~given.real].abs().max() == 0
-    y[given.real] += 0.5
-    assert given.error(y) == pytest.approx(0.5)
-
-
 def test_an_inverted_mask_is_wrong_and_not_timed():
     def inverted(q, k, v):
         ahead = torch.ones(8, 8, dtype=torch.bool).triu(1)
@@ -148,17 +103,6 @@ def test_a_wrong_gradient_is_wrong_though_the_output_is_right():
     assert entry.error < 1e-5
     assert entry.reason.startswith("wrong: gradient off by")
     assert entry.ratio is None
-
-
-@pytest.mark.parametrize("weight", ["W_Q", "W_K", "W_V", "W_O"])
-def test_a_gradient_that_is_off_in_one_map_is_found(weight):
-    given = Problem(CELLS[4])
-    loaded = rivals.raw(given)
-    x = given.x.clone().requires_grad_()
-    loaded.call(x).backward(given.g)
-    assert given.gradient_error(x.grad, loaded.maps) < 1e-5
-    loaded.maps[weight][0].gradient.mul_(1.001)
-    assert given.gradient_error(x.grad, loaded.maps) == pytest.approx(1e-3, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -220,18 +164,6 @@ def test_raw_has_to_be_right(monkeypatch):
         judge.run(CELLS[0], {}, ONE)
 
 
-def test_every_layer_decodes_and_starts_again():
-    seen = []
-    layers = [
-        decoding.Decoder(lambda x, i=i: seen.append((i, x)), lambda i=i: seen.append(i))
-        for i in range(3)
-    ]
-    entrant = decoding.entrant(layers, torch.ones(1))
-    entrant.reset()
-    entrant.call()
-    assert seen == [0, 1, 2, *((i, torch.ones(1)) for i in range(3))]
-
-
 def test_a_decoder_that_forgets_the_newest_token_is_wrong():
     class Forgets(decoding.RawCache):
         def look(self, q, k, v):
@@ -243,32 +175,6 @@ def test_a_decoder_that_forgets_the_newest_token_is_wrong():
 
     entry = run(CELLS[-1], forgets=build).entry("forgets")
     assert entry.reason.startswith("wrong: output off by")
-
-
-@pytest.mark.parametrize("name", [n for n in DECODERS if n != "torchtune"])
-def test_every_decoder_starts_again_at_the_context(name):
-    given = Problem(Cell(2, 8, 16, 4, mode="decode", n_kv_heads=2))
-    try:
-        decoder = DECODERS[name](decoding.Past(given))
-    except (ImportError, NotApplicableError) as error:
-        pytest.skip(str(error))
-    x = given.x[:, :1]
-    with torch.inference_mode():
-        decoder.reset()
-        first, second = decoder.step(x), decoder.step(x)
-        decoder.reset()
-        again = decoder.step(x)
-    torch.testing.assert_close(first, again)
-    assert not torch.allclose(first, second)
-
-
-def test_rows_write_through_slices_and_transposes():
-    matrix, bias = torch.nn.Parameter(torch.zeros(3, 4)), torch.nn.Parameter(torch.zeros(4))
-    rows = Rows(matrix, bias, 1, 3, transposed=True)
-    rows.copy(torch.ones(2, 3), None)
-    assert matrix.tolist() == [[0, 1, 1, 0]] * 3
-    assert bias.tolist() == [0, 0, 0, 0]
-    assert rows.count == 2
 
 
 @pytest.mark.parametrize(("precision", "best"), [("float32", UNIT), ("bfloat16", "slow")])

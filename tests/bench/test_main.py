@@ -1,4 +1,4 @@
-"""The command: what it refuses, what it writes, and that the small run is right."""
+"""The command: what it refuses, what it writes and draws, and that the small run is right."""
 
 import json
 import os
@@ -16,17 +16,14 @@ import matplotlib.pyplot as plt
 
 from mhsa_lib import plots
 from mhsa_lib.bench import __main__ as command
-from mhsa_lib.bench import machine, memory, suites
+from mhsa_lib.bench import machine, suites
 from mhsa_lib.bench.judge import Effort
 from mhsa_lib.bench.registry import PASSES
 from mhsa_lib.results.benchmarks import load, save
 from mhsa_lib.results.cells import Cell
 from mhsa_lib.results.records import OURS, UNIT, Entry, Race, Report
+from tests.bench.rates import RATES
 
-RATES = {
-    "gemm_float32": 300.0, "gemm_bfloat16": 900.0, "exp": 4.0,
-    "read_4_mb": 90.0, "read_64_mb": 50.0, "read_1024_mb": 30.0,
-}  # fmt: skip
 TINY = [Cell(1, 8, 16, 2), Cell(3, 8, 16, 2, "ragged", "training")]
 
 
@@ -130,74 +127,12 @@ def test_the_command_starts_and_explains_itself():
     assert "--quick" in done.stdout
 
 
-def test_the_allocator_is_set_by_starting_again_and_only_once(monkeypatch):
-    started = []
-    monkeypatch.setattr(machine.sys, "platform", "linux")
-    monkeypatch.setattr(machine.os, "execve", lambda *call: started.append(call))
-    for name in machine.ALLOCATOR:
-        monkeypatch.delenv(name, raising=False)
-    machine.restart_with("default", ["--quick"])
-    assert not started
-    machine.restart_with("pinned", ["--quick"])
-    ((_, arguments, environment),) = started
-    assert arguments[1:] == ["-m", "mhsa_lib.bench", "--quick"]
-    assert machine.ALLOCATOR.items() <= environment.items()
-    for name, value in machine.ALLOCATOR.items():
-        monkeypatch.setenv(name, value)
-    machine.restart_with("pinned", ["--quick"])
-    assert len(started) == 1
-    machine.restart_with("default", [])
-    assert not machine.ALLOCATOR.keys() & started[1][2].keys()
-
-
-# --- the limits of the machine ---------------------------------------------------------------
-
-
-def test_the_rates_are_positive_and_named(monkeypatch):
-    monkeypatch.setattr(machine, "BUFFERS", (1,))
-    monkeypatch.setattr(machine, "_least", lambda run, seconds=0.0: (run(), 0.5)[1])
-    found = machine.rates()
-    assert found.keys() == {"gemm_float32", "gemm_bfloat16", "exp", "read_1_mb"}
-    assert found["read_1_mb"] == 1 / 1000 / 0.5
-    assert found["gemm_float32"] == 2 * 2048**3 / 0.5 / 1e9
-
-
-def test_the_least_time_counts_products_exponentials_and_bytes_by_hand():
-    full = machine.least_seconds(Cell(2, 4, 8, 2), RATES)
-    flops = 8 * 2 * 4 * 8**2 + 4 * 2 * 4**2 * 8
-    assert full == pytest.approx(flops / 300e9 + 2 * 4**2 * 2 / 4e9)
-    training = machine.least_seconds(Cell(2, 4, 8, 2, "full", "training"), RATES)
-    flops = 3 * 8 * 2 * 4 * 8**2 + 3.5 * 4 * 2 * 4**2 * 8
-    assert training == pytest.approx(flops / 300e9 + 2 * 4**2 * 2 / 4e9)
-    step = machine.least_seconds(Cell(8, 4095, 512, 8, mode="decode"), RATES)
-    read = 4 * 4 * 512**2 + 2 * 8 * 4096 * 512 * 4
-    assert step == pytest.approx(read / 50e9)
-
-
-def test_half_the_mask_and_half_the_tokens_need_less():
-    full, causal, ragged, bf16 = (
-        machine.least_seconds(Cell(8, 512, 512, 8, *kind), RATES)
-        for kind in (("full",), ("causal",), ("ragged",), ("full", "forward", "bfloat16"))
-    )
-    assert ragged < causal < full
-    assert bf16 < full
-
-
-@pytest.mark.slow  # two processes that import torch and fill memory
-def test_memory_of_an_explicit_softmax_grows_with_the_square():
-    if not Path("/proc/self/clear_refs").exists():
-        pytest.skip("no /proc on this machine")
-    small, large = memory.peaks("explicit softmax", "causal", (1024, 2048), threads=1)
-    assert (small.reason, large.reason) == ("", "")
-    assert large.mb > 2.5 * small.mb
-    table = 8 * 2048 * 2048 * 4 / 1e6
-    assert 1.5 * table < large.mb < 5 * table
-
-
-def test_a_process_that_dies_is_listed(monkeypatch):
-    monkeypatch.setattr(memory.sys, "executable", "/bin/false")
-    (peak,) = memory.peaks(UNIT, "full", (512,), threads=1)
-    assert peak.reason == "not run here: its process died"
+def test_only_the_cells_that_are_asked_for():
+    decoding = suites.chosen("all", quick=False, only=["decode"])
+    assert decoding == suites.chosen("decode", quick=False)
+    both = suites.chosen("all", quick=False, only=["decode", "8 × 128"])
+    assert {cell.mode for cell in both} == {"decode", "forward", "training"}
+    assert suites.chosen("all", quick=False, only=["no such words"]) == []
 
 
 # --- pictures --------------------------------------------------------------------------------
@@ -242,11 +177,3 @@ def test_memory_is_drawn_with_ours_in_front():
     widths = {line.get_label(): line.get_linewidth() for line in ax.lines}
     assert widths[OURS] > widths["explicit"]
     plt.close("all")
-
-
-def test_only_the_cells_that_are_asked_for():
-    decoding = suites.chosen("all", quick=False, only=["decode"])
-    assert decoding == suites.chosen("decode", quick=False)
-    both = suites.chosen("all", quick=False, only=["decode", "8 × 128"])
-    assert {cell.mode for cell in both} == {"decode", "forward", "training"}
-    assert suites.chosen("all", quick=False, only=["no such words"]) == []

@@ -1,4 +1,4 @@
-"""What ``test_tensor_parallel`` lets each of two ranks do; rank by rank it goes into a file.
+"""What ``tests/parallel/ranks`` lets each of two ranks do; rank by rank it goes into a file.
 
 python tests/helpers/on_ranks.py FOLDER      all experiments; the ranks have started already
 torchrun … tests/helpers/on_ranks.py FOLDER die  one rank dies before the others heard
@@ -15,47 +15,15 @@ import torch
 from jaxtyping import install_import_hook
 
 with install_import_hook("mhsa_lib", "beartype.beartype"):
-    from mhsa_lib import (
-        FusedMultiHeadAttention,
-        MultiHeadAttention,
-        masks,
-        remember,
-        rope,
-        trace,
-    )
+    from mhsa_lib import MultiHeadAttention, masks, remember, trace
     from mhsa_lib.parallel import comparison
     from mhsa_lib.parallel.tensor_parallel import parallelize, process_group
-    from mhsa_lib.variants import GroupedQueryAttention, MultiQueryAttention
+    from mhsa_lib.variants import MultiQueryAttention
+    from tests.helpers.sharded import CROSSED, KINDS, drawn, fused
 
 from torch.distributed.device_mesh import init_device_mesh
 
 DEAD = 3  # exit status of a rank that dies
-KINDS = {
-    "mha": lambda: MultiHeadAttention(12, 4, bias=True),
-    "wide heads": lambda: MultiHeadAttention(12, 4, d_head=5),
-    "gqa": lambda: GroupedQueryAttention(12, 4, 2, bias=True),
-    "rotary": lambda: GroupedQueryAttention(12, 4, 2, d_head=6, split=turned()),
-    "fused": lambda: fused(MultiHeadAttention(12, 4, bias=True)),
-    "fused gqa": lambda: fused(GroupedQueryAttention(12, 4, 2, bias=True)),
-}
-CROSSED = {
-    **KINDS,
-    "another context": lambda: GroupedQueryAttention(12, 4, 2, d_context=7, bias=True),
-    "fused, another context": lambda: fused(CROSSED["another context"]()),
-}
-fused = FusedMultiHeadAttention.from_attention
-
-
-def turned():
-    return rope.RotarySplit(4, rope.Rotary(6), 2)
-
-
-def drawn(kind, dtype=torch.float64, seed=0):
-    torch.manual_seed(seed)
-    attention = CROSSED[kind]().to(dtype)
-    for parameter in attention.parameters():
-        torch.nn.init.normal_(parameter, std=0.5)
-    return attention, torch.randn(2, 6, 12, dtype=dtype)
 
 
 def equal(mesh):

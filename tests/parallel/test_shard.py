@@ -6,22 +6,20 @@ import torch
 from mhsa_lib import FusedMultiHeadAttention, LatentAttention, MultiHeadAttention, rope
 from mhsa_lib.parallel.shard import divisible, shard_of
 from mhsa_lib.variants import GroupedQueryAttention
-from tests.helpers import on_ranks
-
-KINDS = [*on_ranks.KINDS]
+from tests.helpers.sharded import KINDS, drawn
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 2])
 def test_shards_add_up(kind, n):
-    whole, x = on_ranks.drawn(kind)
+    whole, x = drawn(kind)
     parts = [shard_of(whole, rank, n)(x) for rank in range(n)]
     torch.testing.assert_close(sum(parts), whole(x))
     assert all(type(whole) is type(shard_of(whole, rank, n)) for rank in range(n))
 
 
 def test_a_shard_is_a_copy():
-    whole, _ = on_ranks.drawn("mha")
+    whole, _ = drawn("mha")
     before = whole.W_O.weight.clone()
     part = shard_of(whole, 0, 1)
     torch.nn.init.zeros_(part.W_O.weight)

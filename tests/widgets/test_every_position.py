@@ -9,7 +9,7 @@ non-empty alert, a field marked as invalid, or an exception.
 import pytest
 
 from mhsa_lib import widgets
-from tests.widgets.test_figure import MAKE, every_figure
+from tests.widgets.every_figure import MAKE, every_figure
 
 CONTROLS = "input[type=range], select, [type=checkbox], [type=radio]"
 WRONG = """(el) => [

@@ -1,54 +1,20 @@
 """What every live figure owes its reader, whatever it shows."""
 
-import ast
 import inspect
 import json
-import re
-import shutil
-import subprocess
 
 import pytest
-import torch
 from bs4 import BeautifulSoup
 
-from mhsa_lib import examples, trace, widgets
-from mhsa_lib.variants import GroupedQueryAttention
+from mhsa_lib import widgets
 from mhsa_lib.widgets import figure as base
 from mhsa_lib.widgets.figure import Figure
 from tests.helpers.needs import missing
-from tests.widgets.conftest import JS, confirm
+from tests.widgets.conftest import confirm
+from tests.widgets.every_figure import MAKE, every_figure
 from tools import ROOT
 
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
-
-
-def output_sum():
-    mha = examples.attention()
-    with trace(mha) as wires:
-        mha(examples.sentence())
-    return widgets.OutputSum(wires["z"], mha.W_O, examples.SENTENCE)
-
-
-def followed():
-    torch.manual_seed(0)
-    return torch.randn(3, 4), GroupedQueryAttention(4, 4, 2)
-
-
-MAKE = {
-    "CacheCalculator": widgets.CacheCalculator,
-    "CostLab": widgets.CostLab,
-    "HeadBudget": widgets.HeadBudget,
-    "HeadExplorer": widgets.HeadExplorer,
-    "MaskLab": widgets.MaskLab,
-    "OutputSum": output_sum,
-    "PassStepper": lambda: widgets.PassStepper(*followed()),
-    "Predict": lambda: widgets.Predict("What shape is `x`?", torch.zeros(2, 6, 12).shape),
-    "RepeaterLab": widgets.RepeaterLab,
-    "ScaleLab": widgets.ScaleLab,
-    "ShapeTracer": widgets.ShapeTracer,
-    "StageStepper": widgets.StageStepper,
-}
-every_figure = pytest.mark.parametrize("name", MAKE)
 
 
 def figures():
@@ -57,84 +23,6 @@ def figures():
 
 def test_every_figure_is_held_to_this():
     assert figures() == set(MAKE)
-
-
-def sources():
-    return sorted(JS.rglob("*.js"))
-
-
-# --- the code --------------------------------------------------------------------------------
-
-
-@every_figure
-def test_its_pieces_make_one_module(name, tmp_path):
-    node = shutil.which("node") or missing("no node on this machine")
-    file = tmp_path / "figure.mjs"
-    file.write_text(getattr(widgets, name)._esm, encoding="utf-8")
-    done = subprocess.run([node, "--check", file], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert (
-        re.search(r"^(import|export (?!default))", file.read_text(encoding="utf-8"), re.M)
-        is None
-    )
-
-
-@every_figure
-def test_a_piece_comes_after_all_that_it_imports(name):
-    pieces = getattr(widgets, name).pieces
-    assert len(set(pieces)) == len(pieces)
-    for i, piece in enumerate(pieces):
-        text = (JS / f"{piece}.js").read_text(encoding="utf-8")
-        imported = re.findall(r'^import [^;]* from "(\..*)\.js";$', text, re.M)
-        assert len(imported) == len(re.findall(r"^import ", text, re.M))
-        paths = {(JS / piece).parent.joinpath(path).resolve() for path in imported}
-        assert paths <= {JS.resolve() / before for before in pieces[:i]}, piece
-
-
-@pytest.mark.parametrize("file", sources(), ids=lambda file: file.relative_to(JS).as_posix())
-def test_no_script_reads_text_as_code_or_asks_a_network(file):
-    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
-    forbidden += r"|\bfetch\(|XMLHttpRequest|https?://(?!www\.w3\.org)"
-    assert re.findall(forbidden, file.read_text(encoding="utf-8")) == []
-
-
-@pytest.mark.parametrize(
-    "file", sorted(JS.rglob("*.css")), ids=lambda file: file.relative_to(JS).as_posix()
-)
-def test_styles_touch_nothing_but_figures_and_nothing_moves_unasked(file):
-    text = re.sub(r"/\*.*?\*/", "", file.read_text(encoding="utf-8"), flags=re.S)
-    selectors = re.findall(r"(?:^|[{}])\s*([^{}@]+?)\s*\{", text)
-    assert selectors
-    assert [
-        s for s in selectors if ".mhsa-" not in s and not re.match(r"(from|to|\d+%)", s)
-    ] == []
-    calm = re.split(r"@media \(prefers-reduced-motion: no-preference\)", text)[0]
-    assert re.findall(r"\b(?:animation|transition)\b", calm) == []
-
-
-@pytest.mark.parametrize("file", sources(), ids=lambda file: file.relative_to(JS).as_posix())
-def test_a_piece_is_typed_and_can_be_read_in_one_sitting(file):
-    first, *lines = file.read_text(encoding="utf-8").splitlines()
-    assert first == "// @ts-check"
-    assert lines[0].startswith("// ")
-    assert len(lines) < 150
-    assert max(map(len, lines)) <= 100
-
-
-def lines_of_logic(name: str) -> int:
-    """Logical lines inside the functions of a figure's class: statements, however long."""
-    tree = ast.parse(inspect.getsource(getattr(widgets, name)))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    statements = sum(isinstance(n, ast.stmt) for f in functions for n in ast.walk(f))
-    return statements - sum(1 + (ast.get_docstring(f) is not None) for f in functions)
-
-
-@every_figure
-def test_its_class_is_short(name, report):
-    lines = lines_of_logic(name)
-    weight = len(getattr(widgets, name)._esm.encode())
-    report(f"{name}: {lines} lines of Python, {weight / 1000:.1f} kB of JavaScript in all")
-    assert lines <= 40
 
 
 # --- its twin in HTML ------------------------------------------------------------------------
@@ -264,52 +152,3 @@ def test_a_figure_in_a_centred_place_begins_at_the_left(open_figure, make):
         "all => all.map(one => getComputedStyle(one).textAlign)"
     )
     assert set(aligned) <= {"start", "left"}
-
-
-PHONE = (
-    339  # the width of a figure in the book on a phone of 390 pixels, and the test's margins
-)
-CUT = """() => [...document.querySelectorAll(".mhsa-figure :not(pre)")].filter((one) =>
-  one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX === "auto",
-).map((one) => [
-    one.className.split(" ")[0],
-    one.tabIndex === 0 || one.querySelector("[tabindex='0']") !== null,
-    one.role, one.ariaLabel,
-    getComputedStyle(one).backgroundImage.includes("gradient")])"""
-
-
-@every_figure
-def test_nothing_is_cut_on_a_phone_without_a_sign(open_figure, name):
-    page = open_figure(MAKE[name](), width=PHONE)
-    cut = page.evaluate(CUT)
-    for element, tab, role, label, hint in cut:
-        assert (element, tab, role, hint) == ("mhsa-scroll", True, "group", True)
-        assert label
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        output_sum,
-        lambda: widgets.ShapeTracer(d_model=768, n_heads=12, seq=2048),
-        lambda: widgets.HeadBudget(n_heads=32),
-        widgets.CacheCalculator,
-    ],
-)
-def test_what_a_chapter_asks_about_fits_a_phone(open_figure, make):
-    assert open_figure(make(), width=PHONE).evaluate(CUT) == []
-
-
-def test_words_in_a_drawing_can_be_read_on_a_phone(open_figure):
-    page = open_figure(output_sum(), width=PHONE)
-    heights = page.locator(".mhsa-scroll svg text").evaluate_all(
-        "all => all.map(one => one.getScreenCTM().a"
-        " * parseFloat(getComputedStyle(one).fontSize))"
-    )
-    assert min(heights) >= 9
-
-
-def test_a_script_that_would_end_its_own_tag_is_refused(monkeypatch):
-    monkeypatch.setattr(base, "code", lambda piece, suffix: 'el("</script>")')
-    with pytest.raises(ValueError, match=r"kit\.js contains </script"):
-        base._piece("script", "shared/kit", "js")

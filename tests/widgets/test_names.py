@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.widgets.test_figure import MAKE, every_figure
+from tests.widgets.every_figure import MAKE, every_figure
 
 # What a reader acts on or walks through; words that only say something need no name, and
 # <details> is named by its <summary>.

@@ -64,14 +64,14 @@ MUTANTS = [
         "accept/added.py",
         'return named == (owner.__module__, f"{owner.__qualname__}.{name}")',
         'return named[1] == f"{owner.__qualname__}.{name}"',
-        "accept/known convert/llama",
+        "accept/known convert/llama/refused",
     ),
     Mutant(
         "a mixin behind a known class goes unnoticed",
         "accept/kinds.py",
         "return cls.__mro__[i:] == base.__mro__",
         "return True",
-        "convert/llama",
+        "convert/llama/refused",
     ),
     Mutant(
         "what accelerate has left behind is refused",

@@ -36,14 +36,14 @@ MUTANTS = [
         "bench/problem.py",
         'found = {"x": dx[self.real], **gradients(maps)}',
         'found = {"x": dx[self.real]}',
-        "bench/judge",
+        "bench/problem",
     ),
     Mutant(
         "bench: the answers of the cell before",
         "bench/problem.py",
         'return _answers(replace(self.cell, mode="training", precision="float32"))',
         "return _answers(Cell(2, 8, 16, 2))",
-        "bench/judge",
+        "bench/problem",
     ),
     Mutant(
         "bench: rounds that others disturb count",

@@ -22,13 +22,13 @@ MUTANTS = [
         "results/benchmarks.py",
         'file.with_name(f".{file.name}.{os.getpid()}")',
         "file",
-        "results/records",
+        "results/benchmarks",
     ),
     Mutant(
         "bench: a causal pass needs as much as a full one",
         "results/cells.py",
         'if self.mask in ("full", "ragged"):',
         'if self.mask in ("full", "ragged", "causal"):',
-        "results/records",
+        "results/cells",
     ),
 ]

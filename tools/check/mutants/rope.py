@@ -99,6 +99,6 @@ MUTANTS = [
         "rope/stretches.py",
         "frequencies * (kept + (1 - kept) / self.factor)",
         "frequencies * (1 - kept + kept / self.factor)",
-        "convert/llama",
+        "convert/llama/stretched",
     ),
 ]

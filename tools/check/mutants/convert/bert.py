@@ -8,7 +8,7 @@ MUTANTS = [
         "convert/bert.py",
         "maps = inner.query, inner.key, inner.value, dense",
         "maps = inner.query, inner.value, inner.key, dense",
-        "convert/pytorch_bert_gpt2",
+        "convert/bert",
     ),
     Mutant(
         "BERT's own scale is not asked for",

@@ -8,20 +8,20 @@ MUTANTS = [
         "convert/llama.py",
         "        HALVES,\n",
         '        convert_source.Pairing("interleaved", "(pair two)"),\n',
-        "convert/llama",
+        "convert/llama/numbers",
     ),
     Mutant(
         "from_llama: Gemma 3 caps its scores too",
         "convert/llama.py",
         'if name == "Gemma2Attention" else None',
         'if name in ("Gemma2Attention", "Gemma3Attention") else None',
-        "convert/llama",
+        "convert/llama/stages",
     ),
     Mutant(
         "from_llama: heads without their norms",
         "convert/llama.py",
         "n_kv_heads, **of_heads)",
         "n_kv_heads)",
-        "convert/llama",
+        "convert/llama/numbers",
     ),
 ]

@@ -8,13 +8,13 @@ MUTANTS = [
         "convert/to_latent.py",
         "W_DKV.weight[:n] = down[:n]",
         "W_DKV.weight[:n] = down[-n:]",
-        "convert/deepseek",
+        "convert/to_latent",
     ),
     Mutant(
         "mha_to_latent: the bias of the values is lost",
         "convert/to_latent.py",
         "(moved + W_O.bias.detach())",
         "(0 * moved + W_O.bias.detach())",
-        "convert/deepseek",
+        "convert/to_latent",
     ),
 ]

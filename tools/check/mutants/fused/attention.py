@@ -43,7 +43,7 @@ MUTANTS = [
         "fused/attention.py",
         "            with torch.no_grad():\n                return self._continued",
         "            with torch.enable_grad():\n                return self._continued",
-        "cache/static",
+        "cache/static/parts",
     ),
     Mutant(
         "fused: shared heads come back as plain ones",
@@ -57,7 +57,7 @@ MUTANTS = [
         "fused/attention.py",
         "        y = self.W_O(_concat(z))\n        cache.end()",
         "        cache.end()\n        y = self.W_O(_concat(z))",
-        "cache/contract",
+        "cache/contract/failing_calls",
     ),
     Mutant(
         "fused: z is laid over what a hook holds",

@@ -1,0 +1,28 @@
+"""What cannot be sharded is refused before anything is changed."""
+
+
+def test_heads_that_do_not_divide_are_refused_before_anything_is_changed(ranks):
+    said = "2 ranks cannot share n_heads=3 evenly; possible numbers of ranks: 1, 3. kept"
+    for rank in ranks:
+        assert rank["refusals"]["n_heads"] == rank["refusals"]["fused"] == said
+
+
+def test_so_are_fewer_key_heads_than_ranks(ranks):
+    for rank in ranks:
+        assert rank["refusals"]["n_kv_heads"] == (
+            "2 ranks cannot share n_kv_heads=1 evenly; possible numbers of ranks: 1; for more, "
+            "repeat each head of keys and values first. kept"
+        )
+
+
+def test_so_is_a_mesh_of_several_axes(ranks):
+    for rank in ranks:
+        assert rank["refusals"]["mesh"].startswith("mesh has 2 axes; heads are sharded along")
+
+
+def test_so_is_what_is_shared_already(ranks):
+    for rank in ranks:
+        assert rank["refusals"]["twice"] == (
+            "project.W_Q.weight is a DTensor, sharded among ranks already; pass an attention "
+            "that is whole. kept"
+        )

@@ -1,0 +1,36 @@
+"""One of every live figure, and a mark that asks a test about each."""
+
+import pytest
+import torch
+
+from mhsa_lib import examples, trace, widgets
+from mhsa_lib.variants import GroupedQueryAttention
+
+
+def output_sum():
+    mha = examples.attention()
+    with trace(mha) as wires:
+        mha(examples.sentence())
+    return widgets.OutputSum(wires["z"], mha.W_O, examples.SENTENCE)
+
+
+def followed():
+    torch.manual_seed(0)
+    return torch.randn(3, 4), GroupedQueryAttention(4, 4, 2)
+
+
+MAKE = {
+    "CacheCalculator": widgets.CacheCalculator,
+    "CostLab": widgets.CostLab,
+    "HeadBudget": widgets.HeadBudget,
+    "HeadExplorer": widgets.HeadExplorer,
+    "MaskLab": widgets.MaskLab,
+    "OutputSum": output_sum,
+    "PassStepper": lambda: widgets.PassStepper(*followed()),
+    "Predict": lambda: widgets.Predict("What shape is `x`?", torch.zeros(2, 6, 12).shape),
+    "RepeaterLab": widgets.RepeaterLab,
+    "ScaleLab": widgets.ScaleLab,
+    "ShapeTracer": widgets.ShapeTracer,
+    "StageStepper": widgets.StageStepper,
+}
+every_figure = pytest.mark.parametrize("name", MAKE)
