@@ -8,7 +8,7 @@ MUTANTS = [
         "fused/attention.py",
         "if lengths is not None and self._is_bare():",
         "if lengths is not None:",
-        "fused/ways",
+        "fused/changed_maps",
     ),
     Mutant(
         "fused drops weights in eval",
