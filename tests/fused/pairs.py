@@ -1,12 +1,16 @@
 """The fused module and its five stages with the same weights, and what goes through both."""
 
 import torch
+from hypothesis import strategies as st
+from torch import nn
 
 from mhsa_lib import FusedMultiHeadAttention, masks
+from mhsa_lib.variants import GroupedQueryAttention
 from tests.helpers.drawn import filled
 
 LENGTHS = [0, 1, 5, 255, 256, 257]
 LIBRARIES = ["torch", "onednn"]
+GROUPS = st.sampled_from([(1, 1), (2, 1), (4, 2), (6, 3), (6, 1)])
 
 
 def both(**options):
@@ -36,3 +40,14 @@ def passes(a, n):
     x, context = torch.randn(2, n, 12), torch.randn(2, 7, a.d_context)
     given = [None, masks.causal, masks.padding([n, n // 2])] if a.d_context == 12 else []
     return [a(x, mask=mask) for mask in given] + [a(x, context)]
+
+
+def fuse(attention):
+    return FusedMultiHeadAttention.from_attention(attention)
+
+
+def grouped(n_heads=6, n_kv_heads=2, **options):
+    attention = GroupedQueryAttention(12, n_heads, n_kv_heads, **options).double()
+    for parameter in attention.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return attention

@@ -5,7 +5,8 @@ import torch
 
 from mhsa_lib import masks
 from mhsa_lib.fused import linear_by
-from tests.fused.pairs import LIBRARIES, both
+from tests.fused.pairs import LIBRARIES, both, fuse
+from tests.helpers.drawn import mha, rand
 
 MASKS = [
     None,
@@ -31,3 +32,12 @@ def test_what_is_computed_again_drops_the_same_weights(mask, n, dtype, library):
         torch.manual_seed(1)
         again = fused(x.requires_grad_(), mask=mask)
     assert (first - again).abs().max() <= (1e-5 if dtype is torch.float32 else 0.1)
+
+
+def test_dropout_is_on_in_training_and_off_in_eval():
+    fused, x = fuse(mha(dropout=0.5)), rand(2, 5, 12)
+    padded = masks.padding([5, 3]), masks.key_padding([5, 3])
+    for mask in (None, masks.causal, masks.sliding_window(3), *padded):
+        torch.manual_seed(0)
+        assert not torch.equal(fused.train()(x, mask=mask), fused(x, mask=mask))
+        assert torch.equal(fused.eval()(x, mask=mask), fused(x, mask=mask))

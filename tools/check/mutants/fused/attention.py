@@ -15,21 +15,21 @@ MUTANTS = [
         "fused/attention.py",
         "self.dropout if self.training else 0.0",
         "self.dropout",
-        "fused/attention",
+        "fused/dropout",
     ),
     Mutant(
         "fused never drops",
         "fused/attention.py",
         "self.dropout if self.training else 0.0",
         "0.0",
-        "fused/attention",
+        "fused/dropout",
     ),
     Mutant(
         "fused forgets a changed scale",
         "fused/attention.py",
         "        fused.scale = attention.attend.scale\n",
         "",
-        "fused/attention",
+        "fused/round_trip",
     ),
     Mutant(
         "fused packs Q, V, K",
@@ -50,7 +50,7 @@ MUTANTS = [
         "fused/attention.py",
         "sizes = self.d_model, self.n_heads, self.n_kv_heads\n",
         "sizes = self.d_model, self.n_heads, self.n_heads\n",
-        "fused/attention",
+        "fused/grouped",
     ),
     Mutant(
         "fused: a token counts although W_O failed",
