@@ -3,17 +3,24 @@
 import torch
 from torch import nn
 
-from tests.attack import mutations, own_sources, sources
+from tests.attack import (
+    bert_sources,
+    gpt2_sources,
+    mutations,
+    own_sources,
+    rotary_sources,
+    sources,
+)
 from tests.attack.draw import Draw
 from tests.attack.outcome import CLEAR, Finding, Skipped, close, same
 from tests.attack.problem import library
 
 SOURCES = {
     "torch": (sources.of_torch, 3),
-    "bert": (sources.of_bert, 3),
-    "gpt2": (sources.of_gpt2, 2),
-    "llama": (sources.of_llama, 2),
-    "deepseek": (sources.of_deepseek, 1),
+    "bert": (bert_sources.of_bert, 3),
+    "gpt2": (gpt2_sources.of_gpt2, 2),
+    "llama": (rotary_sources.of_llama, 2),
+    "deepseek": (rotary_sources.of_deepseek, 1),
     "ours": (own_sources.of_ours, 6),
 }
 

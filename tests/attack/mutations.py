@@ -11,8 +11,8 @@ import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
+from tests.attack.adapted import Adapted, Doubled
 from tests.attack.draw import Draw
-from tests.attack.fused_ways import Adapted, Doubled
 
 Mutation = Callable[[Draw, nn.Module], str]
 

@@ -13,7 +13,7 @@ from mhsa_lib.cache.ring import RingIndex
 from mhsa_lib.fused import dispatch, linear
 from mhsa_lib.masks.structure import Band, Structure
 from mhsa_lib.stages import Attend
-from tests.attack import oracle, trace_cases
+from tests.attack import oracle, trace_effects
 from tests.attack.run import one
 from tests.attack.tolerance import bounds
 
@@ -59,7 +59,9 @@ def positions_off_by_one():
 
 
 def an_edit_without_effect():
-    return patch.dict(trace_cases.CHANGES, {name: torch.clone for name in trace_cases.CHANGES})
+    return patch.dict(
+        trace_effects.CHANGES, {name: torch.clone for name in trace_effects.CHANGES}
+    )
 
 
 def a_scale_forgotten():

@@ -22,7 +22,7 @@ MUTANTS = [
         "costs/formulas.py",
         '"y": project * d_heads * n_query',
         '"y": project * d_heads * n_key',
-        "trace/wires",
+        "trace/steps",
     ),
     Mutant(
         "formula: concat is d_model wide",

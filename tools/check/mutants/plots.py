@@ -8,6 +8,6 @@ MUTANTS = [
         "plots/roof.py",
         "limits.attainable(intensity, *rates) for",
         "rates.peak for",
-        "plots/plots",
+        "plots/roof",
     ),
 ]

@@ -76,7 +76,7 @@ MUTANTS = [
         "checks/tensors.py",
         "    if tensor.is_nested:",
         "    if tensor is None:",
-        "trace/wires",
+        "trace/dense",
     ),
     Mutant(
         "latent: as wide as anyone likes",

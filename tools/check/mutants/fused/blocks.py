@@ -15,6 +15,6 @@ MUTANTS = [
         "fused/blocks.py",
         "not (call.dropout or trains(call.q))",
         "not trains(call.q)",
-        "fused/ways",
+        "fused/dropout",
     ),
 ]

@@ -15,6 +15,6 @@ MUTANTS = [
         "fused/call.py",
         "dropout=self.dropout,",
         "dropout=0.0,",
-        "fused/attention",
+        "fused/dropout",
     ),
 ]

@@ -8,7 +8,7 @@ MUTANTS = [
         "fused/projection.py",
         'return {"W_Q": slice(0, 1), "W_KV": slice(1, 3)}',
         'return {"W_Q": slice(0, 1), "W_KV": slice(0, 3)}',
-        "fused/attention",
+        "fused/context_width",
     ),
     Mutant(
         "fused ignores context",

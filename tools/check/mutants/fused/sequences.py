@@ -15,7 +15,7 @@ MUTANTS = [
         "fused/sequences.py",
         "for t in (call.q, call.k, v)]",
         "for t in (call.q, call.q, call.q)]",
-        "fused/ways",
+        "fused/empty",
     ),
     Mutant(
         "sequences look at each other",

@@ -8,13 +8,13 @@ MUTANTS = [
         "trace/find.py",
         'text += f"[{name}]"',
         'text += f".{name}"',
-        "trace/wires",
+        "trace/find",
     ),
     Mutant(
         "of several attentions the first is taken",
         "trace/find.py",
         "if len(outermost) > 1:",
         "if False:",
-        "trace/wires",
+        "trace/find",
     ),
 ]

@@ -15,13 +15,13 @@ MUTANTS = [
         "trace/watched.py",
         "module._forward_hooks\n",
         "False\n",
-        "fused/ways",
+        "fused/changed_maps",
     ),
     Mutant(
         "a replaced forward is read past",
         "trace/watched.py",
         '"forward" in vars(module)\n        or ',
         "",
-        "fused/ways",
+        "fused/changed_maps",
     ),
 ]

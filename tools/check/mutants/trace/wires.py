@@ -43,14 +43,14 @@ MUTANTS = [
         "trace/wires.py",
         "known.setdefault(axis, size) != size:",
         "known.setdefault(axis, size) is None:",
-        "trace/wires",
+        "trace/axes",
     ),
     Mutant(
         "a view is called a copy",
         "trace/wires.py",
         'result="view" if shared else "copy"',
         'result="copy"',
-        "trace/wires",
+        "trace/steps",
     ),
     Mutant(
         "trace: the keys of one call are called all keys",

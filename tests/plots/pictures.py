@@ -1,0 +1,46 @@
+"""A call of every function that draws, some with more than fits easily."""
+
+import torch
+
+from mhsa_lib import masks, plots
+from mhsa_lib.costs.roofline import Rates
+from mhsa_lib.results.experiments import Results
+from tests.plots.inputs import TOKENS, traced
+
+
+def demo(models, numbers):
+    values, sizes = dict.fromkeys(models, numbers), dict.fromkeys(models, 5)
+    return Results("demo", "?", "accuracy", tuple(range(len(numbers))), sizes, values, {})
+
+
+PICTURES = {
+    "heat_map": lambda: plots.heat_map(torch.eye(3), TOKENS, title="identity"),
+    "heads": lambda: plots.heads(torch.eye(3).expand(5, 3, 3), TOKENS),
+    "layers_by_heads": lambda: plots.layers_by_heads(torch.eye(3).expand(6, 12, 3, 3)),
+    "pipeline": lambda: plots.pipeline(traced()[1]),
+    "pipeline, large": lambda: plots.pipeline(traced(4096, 4096, 32, "meta", batch=(2, 3))[1]),
+    "contributions": lambda: plots.contributions(
+        torch.randn(12, 6, 4), torch.nn.Linear(48, 48), position=2
+    ),
+    "mask": lambda: plots.mask(masks.causal & masks.key_padding([5, 3]), 5),
+    "mask, large": lambda: plots.mask(masks.sliding_window(9), 64),
+    "wall": lambda: plots.wall({"loops": {"none": 0.0}, "GPT-2": {"none": "always causal"}}),
+    "wall, large": lambda: plots.wall(
+        {f"implementation {i}": {f"case {j}": 3e-7 for j in range(18)} for i in range(9)}
+    ),
+    "curves": lambda: plots.curves([1, 2, 4], {"a": [1, 2, 4], "b": [1, 2, 3]}, "n", "s", "xy"),
+    "seeds": lambda: plots.seeds(demo(["plain", "grouped"], (0.5, 0.7, 0.6))),
+    "seeds, large": lambda: plots.seeds(
+        demo([f"attention {i} $x_" + "x" * 60 for i in range(7)], (0.5,) * 8 + (0.9,))
+    ),
+    "roofline": lambda: plots.roofline(
+        {"here": Rates(100e9, 25e9), "there $x_": Rates(989e12, 4.8e12)},
+        {f"a stage $_{i} " + "x" * 60: (0.5 * 3**i, 1e9 * 3**i) for i in range(9)},
+    ),
+    "roofline, no points": lambda: plots.roofline({"here": Rates(100e9, 25e9)}),
+    "bars": lambda: plots.bars({"W_Q": 144, "loss": -0.25}, "value"),
+    "signed": lambda: plots.signed(torch.randn(3, 9, 3), list("abcdefghi"), TOKENS, TOKENS),
+    "signed, large": lambda: plots.signed(
+        torch.randn(4, 12, 12), TOKENS * 4, TOKENS * 4, ["head 0", "head 1", "head 2", "head 3"]
+    ),
+}

@@ -1,0 +1,17 @@
+"""Tables with a sign are white at zero and say every number."""
+
+import pytest
+import torch
+
+from mhsa_lib import plots
+from tests.plots.figure import drawn, panels
+
+
+def test_a_signed_table_is_white_at_zero_and_says_every_sign():
+    tables = torch.tensor([[[0.25, -0.5], [12.4, 0.0]]])
+    plots.signed(tables, ["a", "b"], ["x", "y"], ["head 0"])
+    (ax,) = panels(drawn())
+    assert {"0.2", "−0.5", "12", "0"} <= {text.get_text() for text in ax.texts}
+    low, high = ax.images[0].get_clim()
+    assert (low, high) == pytest.approx((-12.4, 12.4))
+    assert min(ax.images[0].cmap(0.5)) > 0.99
