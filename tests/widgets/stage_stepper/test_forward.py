@@ -25,7 +25,7 @@ def test_every_wire_is_that_of_pytorch():
 
 
 def test_the_wires_of_python_are_those_of_the_attention():
-    x, attention = rand(3, 6).float(), examples.attention(6, 2)
+    x, attention = rand(3, 6).float(), examples.random_attention(6, 2)
     with torch.no_grad(), trace(attention) as wires:
         attention(x, mask=masks.causal)
     for name, wire in StageStepper(x, attention, masks.causal).wires().items():
