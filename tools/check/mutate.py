@@ -68,7 +68,7 @@ class Run:
     def killer(self) -> str:
         """The first test that failed."""
         found = re.search(
-            r"^FAILED tests/(?:\w+/)?test_(\S+?)(\[.*| - .*)?$", self.output(), re.MULTILINE
+            r"^FAILED tests/(?:\w+/)*test_(\S+?)(\[.*| - .*)?$", self.output(), re.MULTILINE
         )
         return found[1].replace(".py::test_", ": ").replace("_", " ") if found else ""
 
