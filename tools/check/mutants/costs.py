@@ -64,7 +64,7 @@ MUTANTS = [
         "costs/variant_costs.py",
         "d_model * size * (size > 1)",
         "d_model * size * (size > 9)",
-        "variants/mixture",
+        "variants/mixture/costs",
     ),
     Mutant(
         "latent costs: keys and values made for the new tokens only",
