@@ -71,7 +71,7 @@ MUTANTS = [
         "costs/variant_costs.py",
         '{"k_heads": 2 * n_key * W_UK, "v_heads": 2 * n_key * W_UV}',
         '{"k_heads": 2 * n * W_UK, "v_heads": 2 * n * W_UV}',
-        "variants/latent",
+        "variants/latent/costs",
     ),
     Mutant(
         "grouped: as many value columns as query columns are cached",

@@ -83,7 +83,7 @@ MUTANTS = [
         "checks/values.py",
         "        if width > d_model:",
         "        if width > 10 * d_model:",
-        "variants/latent",
+        "variants/latent/errors",
     ),
     Mutant(
         "cache: a context is taken for more tokens",
