@@ -8,7 +8,7 @@ MUTANTS = [
         "convert/to_plain.py",
         "return plain.train(attention.training)",
         "return plain",
-        "accept/known",
+        "accept/copying",
     ),
     Mutant(
         "overlap: neighbours give their far columns",
