@@ -8,7 +8,7 @@ MUTANTS = [
         "checks/values.py",
         "return d_model // n_heads",
         "return n_heads",
-        "checks attention",
+        "checks attention/parts",
     ),
     Mutant(
         "d_head ignored", "checks/values.py", "if d_head is not None:", "if False:", "checks"
