@@ -18,8 +18,8 @@ from mhsa_lib import masks, measure, trace
 from mhsa_lib.widgets import HeadExplorer
 from mhsa_lib.widgets.head_explorer import head_explorer
 from mhsa_lib.widgets.packed import packed, unpacked
+from tests.battery.members import STAGED
 from tests.book.test_axe import AXE
-from tests.test_battery import STAGED
 from tests.widgets.conftest import milliseconds, node
 
 WORDS = ["[CLS]", "the", "cat", "saw", "it", "[SEP]"]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tools import ROOT
 
-CORE = ("tests/attention", "tests/test_battery.py::test_every_wire_matters")
+CORE = ("tests/attention", "tests/battery/test_wires.py::test_every_wire_matters")
 BUILT = "tests/book"  # needs a built book: `make book pages`
 
 
