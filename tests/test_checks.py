@@ -1,4 +1,4 @@
-"""Errors that name the values, the rule and a repair. More of them: test_errors.py."""
+"""Errors that name the values, the rule and a repair. More of them: errors/."""
 
 import pytest
 import torch

@@ -25,9 +25,9 @@ from mhsa_lib.rope.rotary import Rotary
 from mhsa_lib.rope.rotary_split import RotarySplit
 from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.variants import GroupedQueryAttention, LatentAttention, OverlappedAttention
+from tests.battery.members import VARIANTS
 from tests.convert import foreign, mutilated
 from tests.helpers.drawn import filled, rand
-from tests.test_battery import VARIANTS
 
 pytestmark = pytest.mark.nohook  # the shape hook refuses a wrong Python type before we do
 

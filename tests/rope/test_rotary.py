@@ -6,29 +6,16 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import nn
 from torch.testing import assert_close
 from transformers import LlamaConfig
-from transformers.models.llama.modeling_llama import (
-    LlamaRotaryEmbedding,
-    apply_rotary_pos_emb,
-)
+from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
 
-from mhsa_lib import MultiHeadAttention, masks, trace
 from mhsa_lib.rope.pairing import HALVES, INTERLEAVED, reordered
 from mhsa_lib.rope.rotary import PartialRotary, Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit, token_positions
-from mhsa_lib.rope.stretches import DynamicStretch, LongRopeStretch, YarnStretch
+from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.stretches import YarnStretch
 from tests.helpers.drawn import mha, rand
-
-PAIRINGS = {pairing.name: pairing for pairing in (INTERLEAVED, HALVES)}
-each = pytest.mark.parametrize("pairing", PAIRINGS.values(), ids=PAIRINGS)
-drawn = st.sampled_from([INTERLEAVED, HALVES])
-
-
-def at(*positions):
-    return torch.tensor(positions)
-
+from tests.rope.inputs import PAIRINGS, at, drawn, each
 
 # --- the turn --------------------------------------------------------------------------------
 
@@ -130,157 +117,6 @@ def test_a_part_of_the_columns_turns_and_the_others_stay(pairing):
     found = partial(rows, torch.arange(5))
     assert torch.equal(found[:, 4:], rows[:, 4:])
     assert torch.equal(found[:, :4], whole(rows[:, :4], torch.arange(5)))
-
-
-# --- lengths ---------------------------------------------------------------------------------
-
-DYNAMIC = DynamicStretch(factor=4.0, length=8)
-
-
-def test_every_sequence_turns_as_its_own_length_says():
-    """The other library turns all as the longest of the batch."""
-    rotary, rows = Rotary(4, stretch=DYNAMIC), rand(2, 3, 20, 4)
-    positions = torch.stack([torch.arange(20), torch.arange(20) - 14])
-    found = rotary(rows, positions[:, None])
-    assert_close(found[0], rotary(rows[0], positions[0]))
-    assert_close(found[1, :, 14:], rotary(rows[1, :, 14:], torch.arange(6)))
-    assert_close(found[1, :, 14:], Rotary(4)(rows[1, :, 14:], torch.arange(6)))
-    assert not torch.allclose(found[0], Rotary(4)(rows[0], torch.arange(20)))
-
-
-def test_the_last_queries_of_a_long_text_turn_as_all_of_them():
-    attention, x = mha(split=RotarySplit(3, Rotary(4, stretch=DYNAMIC))), rand(2, 20, 12)
-    whole = attention(x, mask=masks.causal)
-    assert_close(attention(x[:, -3:], x, mask=masks.causal), whole[:, -3:])
-
-
-@pytest.mark.parametrize(
-    ("stretch", "start", "end", "fits"),
-    [
-        (None, 8, 20, True),
-        (DYNAMIC, 0, 20, True),
-        (DYNAMIC, 5, 8, True),
-        (DYNAMIC, 5, 9, False),
-        (DYNAMIC, 12, 13, False),
-        (LongRopeStretch((1.0, 1.0), (1.0, 2.0), 8), 8, 9, False),
-        (LongRopeStretch((1.0, 1.0), (1.0, 2.0), 8), 9, 40, True),
-        (LongRopeStretch((1.0, 2.0), (1.0, 2.0), 8), 5, 40, True),
-    ],
-)
-def test_tokens_may_follow_those_that_would_not_turn_again(stretch, start, end, fits):
-    rotary = Rotary(4, stretch=stretch)
-    other = torch.arange(end - start)  # of a batch, this one begins
-    padded = torch.tensor([-1, *range(start, end)])
-    for positions in (torch.arange(start, end), padded):
-        for batch in (positions, torch.stack([other, positions[-len(other) :]])):
-            if fits:
-                rotary.goes_on(batch)
-            else:
-                words = rf"a text of {start} tokens goes on to {end}, where \w+Stretch"
-                with pytest.raises(ValueError, match=words):
-                    rotary.goes_on(batch)
-
-
-def test_padding_alone_goes_on_anywhere():
-    Rotary(4, stretch=DYNAMIC).goes_on(torch.full((2, 3), -1))
-
-
-# --- the pairings ----------------------------------------------------------------------------
-
-
-@given(st.integers(1, 6), drawn, drawn)
-def test_reordering_there_and_back_is_the_identity(n_pairs, old, new):
-    rows = rand(3, 2 * n_pairs)
-    assert torch.equal(reordered(reordered(rows, old, new), new, old), rows)
-    assert torch.equal(reordered(rows, old, old), rows)
-
-
-def test_neighbours_become_halves_in_this_order():
-    assert reordered(torch.arange(6), INTERLEAVED, HALVES).tolist() == [0, 2, 4, 1, 3, 5]
-    assert reordered(torch.arange(6), HALVES, INTERLEAVED).tolist() == [0, 3, 1, 4, 2, 5]
-
-
-def test_scores_agree_after_reordering_and_silently_not_without():
-    """Both conventions load the same numbers; only one of them is right for a checkpoint."""
-    q, k, positions = rand(5, 8), rand(5, 8), torch.arange(5)
-    neighbours, halves = Rotary(8), Rotary(8, pairing=HALVES)
-    expected = neighbours(q, positions) @ neighbours(k, positions).mT
-    moved = [halves(reordered(rows, INTERLEAVED, HALVES), positions) for rows in (q, k)]
-    assert_close(moved[0] @ moved[1].mT, expected)
-    wrong = halves(q, positions) @ halves(k, positions).mT
-    assert (wrong - expected).abs().max() > 0.1
-    assert_close(wrong.diagonal(), expected.diagonal())  # at distance 0 nothing turns
-
-
-# --- positions of queries and keys -----------------------------------------------------------
-
-
-def test_queries_are_the_last_positions_of_the_keys():
-    query, key = token_positions(None, 2, 5, torch.zeros(1))
-    assert (query.tolist(), key.tolist()) == ([3, 4], [0, 1, 2, 3, 4])
-    given = at(7, 8)
-    assert token_positions(given, 2, 2, torch.zeros(1)) == [given, given]
-
-
-# --- the stage -------------------------------------------------------------------------------
-
-
-@each
-def test_the_stage_turns_every_head_of_queries_and_keys_and_no_value(pairing):
-    rotary = Rotary(4, pairing=pairing)
-    attention, x = mha(split=RotarySplit(3, rotary)), rand(2, 5, 12)
-    with trace(attention) as wires:
-        attention(x)
-    assert_close(wires["q_rotated"], rotary(wires["q_heads"], torch.arange(5)))
-    assert_close(wires["k_rotated"], rotary(wires["k_heads"], torch.arange(5)))
-    plain = MultiHeadAttention(12, 3).double()
-    plain.load_state_dict(attention.state_dict())
-    with trace(plain) as expected:
-        plain(x)
-    for name in ("q_heads", "k_heads", "v_heads"):
-        assert torch.equal(wires[name], expected[name])
-
-
-def test_shifting_all_positions_changes_nothing():
-    attention, x = mha(split=RotarySplit(3, Rotary(4))), rand(2, 5, 12)
-    q, k, v = attention.project(x, x)
-    for shift in (0, 3, 1000):
-        q_rotated, k_rotated, v_heads = attention.split(q, k, v, torch.arange(5) + shift)
-        z = attention.attend(q_rotated, k_rotated, v_heads, masks.causal)
-        assert_close(attention.W_O(attention.concat(z)), attention(x, mask=masks.causal))
-
-
-def test_without_positions_order_does_not_matter_and_with_them_it_does():
-    x, order = rand(2, 5, 12), [3, 0, 4, 1, 2]
-    plain, turned = mha(), mha(split=RotarySplit(3, Rotary(4)))
-    assert_close(plain(x[:, order]), plain(x)[:, order])
-    assert not torch.allclose(turned(x[:, order]), turned(x)[:, order])
-
-
-def test_norms_act_on_every_head_before_it_turns():
-    split = RotarySplit(3, Rotary(4), q_norm=nn.RMSNorm(4), k_norm=nn.RMSNorm(4))
-    attention, x = mha(split=split), rand(2, 5, 12)
-    with trace(attention) as wires:
-        attention(x)
-    for rows, turned, norm in (
-        ("q", "q_rotated", split.q_norm),
-        ("k", "k_rotated", split.k_norm),
-    ):
-        heads = wires[rows].unflatten(-1, (3, 4)).transpose(-2, -3)
-        size = heads.square().mean(dim=-1, keepdim=True).sqrt()
-        by_hand = heads / size * norm.weight
-        assert_close(wires[turned], Rotary(4)(by_hand, torch.arange(5)))
-
-
-def test_nothing_is_learned_and_nothing_is_saved():
-    assert list(Rotary(4).parameters()) == []
-    assert Rotary(4).state_dict() == {}
-    assert mha(split=RotarySplit(3, Rotary(4))).state_dict().keys() == mha().state_dict().keys()
-
-
-def test_it_says_what_it_is():
-    assert repr(Rotary(4, 500.0, HALVES)) == "Rotary(4, base=500, pairing=halves)"
-    assert "n_heads=4, n_kv_heads=2" in repr(RotarySplit(4, Rotary(2), 2))
 
 
 # --- bad input -------------------------------------------------------------------------------

@@ -12,6 +12,15 @@ from tools.check import related
         ("mhsa_lib/naive.py", ["mhsa_lib/naive.py", "tests/test_naive.py"]),
         ("mhsa_lib/masks/__init__.py", ["mhsa_lib/masks/__init__.py", "tests/masks"]),
         ("mhsa_lib/shapes.py", ["mhsa_lib/shapes.py", "tests/test_shapes.py"]),
+        ("mhsa_lib/attention.py", ["mhsa_lib/attention.py", "tests/attention"]),
+        (
+            "mhsa_lib/rope/rotary.py",
+            [
+                "mhsa_lib/rope/rotary.py",
+                "tests/rope/test_rotary.py",
+                "tests/rope/test_rotary_split.py",
+            ],
+        ),
         ("mhsa_lib/widgets/shared/kit.js", ["tests/widgets"]),
         ("tests/test_stages.py", ["tests/test_stages.py"]),
         ("tests/variants/entry.py", ["tests/variants"]),

@@ -6,8 +6,8 @@ import torch
 from mhsa_lib import MultiHeadAttention, edit, masks, trace
 from mhsa_lib.stages import Split
 from mhsa_lib.trace.provenance import provenance_of
+from tests.battery.members import STAGED
 from tests.helpers.drawn import mha, rand
-from tests.test_battery import STAGED
 
 every = pytest.mark.parametrize("variant", STAGED, ids=lambda variant: variant.name)
 

@@ -10,8 +10,8 @@ from mhsa_lib import MultiHeadAttention, masks
 from mhsa_lib.trace.provenance import provenance_of
 from mhsa_lib.variants import GroupedQueryAttention
 from mhsa_lib.widgets import PassStepper
+from tests.battery.members import STAGED
 from tests.helpers.drawn import mha, rand
-from tests.test_battery import STAGED
 from tests.widgets.conftest import milliseconds, node
 
 

@@ -13,7 +13,7 @@ from mhsa_lib.trace.ledger import short
 from mhsa_lib.variants import GroupedQueryAttention
 from mhsa_lib.widgets import ShapeTracer
 from mhsa_lib.widgets.shape_tracer import recipe
-from tests.test_battery import STAGED
+from tests.battery.members import STAGED
 from tests.widgets.conftest import node
 from tests.widgets.library_words import words_of
 

@@ -3,9 +3,10 @@
 python -m tools.check.related            see what is run, and run it
 python -m tools.check.related FILE …     as if these files had changed
 
-A file of the library asks for the test file of its name, or for all tests of its room where
-there is none, and for its own doctests; a test file asks for itself; anything else for the
-tests of the folder it lies in. A few tests of the core are always among them.
+A file of the library asks for the tests of its name (a file, files whose names go on, a
+folder), or for all tests of its room where there are none, and for its own doctests; a test
+file asks for itself; anything else for the tests of the folder it lies in. A few tests of the
+core are always among them.
 """
 
 import subprocess
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from tools import ROOT
 
-CORE = ("tests/test_attention.py", "tests/test_battery.py::test_every_wire_matters")
+CORE = ("tests/attention", "tests/battery/test_wires.py::test_every_wire_matters")
 BUILT = "tests/book"  # needs a built book: `make book pages`
 
 
@@ -44,9 +45,10 @@ def asked_for(name: str, root: Path = ROOT) -> list[str]:
         own = file if file.name.startswith("test_") else file.parent
         found = [own] if own != Path("tests") else []
     elif top == "mhsa_lib":
-        own = room / f"test_{file.stem}.py"
-        tests = own if (root / own).exists() or room == Path("tests") else room
-        found = [file, tests] if file.suffix == ".py" else [tests]
+        named = (f"test_{file.stem}.py", f"test_{file.stem}_*.py", file.stem)
+        tests = sorted(path.relative_to(root) for n in named for path in (root / room).glob(n))
+        tests = tests if tests or room == Path("tests") else [room]
+        found = [file, *tests] if file.suffix == ".py" else tests
     else:
         found = [Path("tests", top), Path("tests", f"test_{file.stem.lower()}.py")]
     return [str(path) for path in found if (root / path).exists()]

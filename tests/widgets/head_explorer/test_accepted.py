@@ -7,7 +7,7 @@ from traitlets import TraitError
 from mhsa_lib import masks, trace
 from mhsa_lib.widgets import HeadExplorer
 from mhsa_lib.widgets.packed import unpacked
-from tests.test_battery import STAGED
+from tests.battery.members import STAGED
 from tests.widgets.head_explorer.random_heads import WORDS, explorer, weights
 
 

@@ -64,14 +64,14 @@ MUTANTS = [
         "costs/variant_costs.py",
         "d_model * size * (size > 1)",
         "d_model * size * (size > 9)",
-        "variants/mixture",
+        "variants/mixture/costs",
     ),
     Mutant(
         "latent costs: keys and values made for the new tokens only",
         "costs/variant_costs.py",
         '{"k_heads": 2 * n_key * W_UK, "v_heads": 2 * n_key * W_UV}',
         '{"k_heads": 2 * n * W_UK, "v_heads": 2 * n * W_UV}',
-        "variants/latent",
+        "variants/latent/costs",
     ),
     Mutant(
         "grouped: as many value columns as query columns are cached",

@@ -120,7 +120,7 @@ MUTANTS = [
         "masks/predicates.py",
         "or allowed.dtype is not torch.bool:",
         "or False:",
-        "errors",
+        "errors/masks",
     ),
     Mutant(
         "lengths stay the caller's",

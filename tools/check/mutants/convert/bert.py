@@ -15,13 +15,13 @@ MUTANTS = [
         "convert/bert.py",
         'getattr(inner, "scaling", d_head**-0.5)',
         "d_head**-0.5",
-        "accept/known",
+        "accept/foreign",
     ),
     Mutant(
         "CANINE's chunks are not seen",
         "convert/bert.py",
         'if getattr(source, "local", False):',
         "if False:",
-        "accept/known",
+        "accept/foreign",
     ),
 ]

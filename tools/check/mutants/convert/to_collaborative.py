@@ -8,20 +8,20 @@ MUTANTS = [
         "convert/to_collaborative.py",
         "scale=attention.attend.scale",
         "scale=(attention.n_heads / found.mixing.shape[1]) ** 0.5",
-        "variants/collaborative",
+        "variants/collaborative/decomposition",
     ),
     Mutant(
         "decomposition: stops after one sweep",
         "convert/to_collaborative.py",
         "and len(errors) <= n_sweeps and",
         "and len(errors) <= 1 and",
-        "variants/collaborative",
+        "variants/collaborative/decomposition",
     ),
     Mutant(
         "decomposition: the query bias is dropped",
         "convert/to_collaborative.py",
         "if old is None else old.detach().to(W_Q)",
         "if old is None else 0 * old.detach().to(W_Q)",
-        "variants/collaborative",
+        "variants/collaborative/decomposition",
     ),
 ]

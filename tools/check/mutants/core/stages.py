@@ -8,7 +8,7 @@ MUTANTS = [
         "stages.py",
         "self.W_K = nn.Linear(d_context, d_kv_heads",
         "self.W_K = nn.Linear(d_model, d_kv_heads",
-        "attention",
+        "attention/oracles",
     ),
     Mutant(
         "dropout before the weights wire",

@@ -64,6 +64,6 @@ MUTANTS = [
         "trace/hooks.py",
         'return getattr(hook, "only_watches", False) or',
         "return",
-        "accept/known",
+        "accept/added",
     ),
 ]

@@ -1,0 +1,46 @@
+"""Habits that break elsewhere: a machine's own encoding, a default chosen by truth."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.library import MODULES, TEXTS, TREE, tree
+
+
+def without_encoding(file: Path) -> list[int]:
+    """Lines that read or write text in whatever encoding the machine prefers."""
+    found = []
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        given = {keyword.arg for keyword in node.keywords}
+        modes = [a.value for a in node.args if isinstance(a, ast.Constant)]
+        opens = called == "open" and any(mode in ("r", "w", "a", "x") for mode in modes)
+        if (called in ("read_text", "write_text") or opens) and "encoding" not in given:
+            found.append(node.lineno)
+    return found
+
+
+@pytest.mark.parametrize("file", TEXTS, ids=lambda file: str(file.relative_to(TREE)))
+def test_text_is_read_and_written_as_utf_8_on_every_machine(file):
+    assert without_encoding(file) == []
+
+
+def chosen_by_truth(module: str) -> list[str]:
+    """Values such as ``given or Default()``: an empty container given there is passed over."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.BoolOp)
+        and isinstance(node.op, ast.Or)
+        and isinstance(node.values[0], ast.Name | ast.Attribute)
+        and isinstance(node.values[-1], ast.Call)
+        and ast.unparse(node.values[-1].func)[:1].isupper()
+    ]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_default_part_stands_in_only_for_none(module):
+    assert chosen_by_truth(module) == []

@@ -1,0 +1,128 @@
+"""Rooms and layers: who imports whom, and what the top level exports."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import mhsa_lib
+from tests.architecture.library import MODULES, ROOT, TREE, VARIANTS, imports, inside, tree
+
+PICTURES = {"matplotlib", "ipywidgets", "anywidget", "bertviz", "IPython", "seaborn", "plotly"}
+OPTIONAL = PICTURES | {"transformers", "huggingface_hub", "safetensors"}
+FRONTS = {"bench", "bertviz_adapter", "plots", "widgets"}
+WITHOUT = [module for module in MODULES if module.split(".")[0] not in FRONTS]
+ALONE = {"shapes", "device", "functional", "measure", "naive", "stages", "attention"}
+
+
+def test_the_root_holds_the_core_and_rooms():
+    files = {file.stem for file in ROOT.glob("*.py")}
+    assert files == ALONE | {"__init__"}
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess:
+    """What import-linter says about the library in a folder, by this project's contracts."""
+    code = "from importlinter.cli import lint_imports_command as run; run()"
+    command = [sys.executable, "-c", code, "--no-cache", "--config"]
+    return subprocess.run(
+        [*command, str(ROOT.parent / "pyproject.toml")],
+        cwd=folder,
+        env={"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"},
+        capture_output=True,
+        text=True,
+    )
+
+
+RULE = "Rooms import downwards only"
+PLANTED = {
+    "up": ("functional.py", "from mhsa_lib import stages", RULE),
+    "beside": (
+        "costs/formulas.py",
+        "import mhsa_lib.fused.choice",
+        "Rooms import downwards only",
+    ),
+    "a circle": ("trace/hooks.py", "from mhsa_lib.trace import wires", "No circles"),
+    "a kernel that dispatches": (
+        "fused/tiled.py",
+        "from mhsa_lib.fused import dispatch",
+        "Fused: modules",
+    ),
+    "a picture": ("measure.py", "import matplotlib", "Layers 1 to 4 draw nothing"),
+}
+
+
+@pytest.mark.parametrize("planted", [None, *PLANTED])
+def test_the_contracts_hold_and_notice_an_import_that_breaks_them(planted, tmp_path):
+    shutil.copytree(ROOT, tmp_path / "mhsa_lib", ignore=shutil.ignore_patterns("__pycache__"))
+    if planted:
+        name, line, contract = PLANTED[planted]
+        file = tmp_path / "mhsa_lib" / name
+        file.write_text(f"{line}\n{file.read_text(encoding='utf-8')}", encoding="utf-8")
+    found = lint(tmp_path)
+    assert found.returncode == bool(planted), found.stdout
+    if planted:
+        assert f"{contract}" in found.stdout.split("BROKEN")[0].splitlines()[-1]
+
+
+def test_every_room_says_in_one_sentence_what_lives_there():
+    for file in ROOT.rglob("__init__.py"):
+        said = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+        assert (said or "").partition("\n")[0].endswith("."), file
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_module_imports_the_package_as_a_whole(module):
+    assert "mhsa_lib" not in imports(ast.walk(tree(module)))
+
+
+@pytest.mark.parametrize("module", WITHOUT)
+def test_optional_libraries_are_imported_only_where_they_are_used(module):
+    top = {name.split(".")[0] for name in imports(tree(module).body)}
+    assert top.isdisjoint(OPTIONAL)
+
+
+def test_importing_the_package_reaches_no_optional_library():
+    reached, todo = (
+        set(),
+        inside(imports(ast.parse((ROOT / "__init__.py").read_text(encoding="utf-8")).body)),
+    )
+    while todo:
+        module = todo.pop()
+        reached.add(module)
+        todo |= inside(imports(tree(module).body)) - reached
+    assert {name.split(".")[0] for name in reached}.isdisjoint(FRONTS)
+    assert {"equivalence.wall", "examples", "convert", "pretrained"}.isdisjoint(reached)
+
+
+@pytest.mark.parametrize("module", VARIANTS)
+def test_variants_do_not_know_each_other(module):
+    assert not {name for name in inside(imports(ast.walk(tree(module)))) if name in VARIANTS}
+
+
+EXPORTED = {
+    *("MultiHeadAttention", "FusedMultiHeadAttention", "default_device"),
+    *("trace", "edit", "trace_ops", "remember"),
+    *("GroupedQueryAttention", "MultiQueryAttention", "LatentAttention"),
+    *("CollaborativeAttention", "OverlappedAttention", "MixtureOfHeadAttention"),
+    "ComposedAttention",
+}
+
+
+def test_the_top_level_exports_exactly_the_interface():
+    public = {name for name in vars(mhsa_lib) if not name.startswith("_")}
+    assert {n for n in public if not isinstance(vars(mhsa_lib)[n], ModuleType)} == EXPORTED
+    assert mhsa_lib.__version__
+
+
+ROOMS = sorted({module for module in MODULES if "." not in module} - EXPORTED)
+
+
+def test_every_room_can_be_imported_from_the_top_and_masks_are_there_at_once():
+    code = f"import mhsa_lib; mhsa_lib.masks.causal; from mhsa_lib import {', '.join(ROOMS)}"
+    environment = {"PYTHONPATH": str(TREE), "PATH": os.environ["PATH"]}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
