@@ -1,5 +1,6 @@
-"""What may be copied into a new module, and the copying: is the old one known, and bare.
+"""What may be copied into a new module: is the old one known, and bare; and its parameters.
 
 ``kinds`` are tables of known classes, ``known`` checks a module against one, ``added`` finds
-what was put on it afterwards, ``copying`` copies weights and biases, learning or frozen.
+what was put on it afterwards, ``parameters`` carries weights and biases over,
+learning or frozen.
 """

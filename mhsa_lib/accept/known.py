@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import nn
 
-from mhsa_lib.accept import copying
+from mhsa_lib.accept import parameters
 from mhsa_lib.accept.added import additions
 from mhsa_lib.accept.kinds import STANDARD, Kind, Kinds, is_kind, named, names, short
 from mhsa_lib.attention import MultiHeadAttention
@@ -76,7 +76,7 @@ def stages(attention: Any, why: str, do: str, kinds: Kinds = STANDARD) -> None:
         "W_O": (attention.d_model, d_heads),
     }.items():
         if kinds[name]:
-            copying.shaped(name, attention.get_submodule(name).weight, wanted)
+            parameters.shaped(name, attention.get_submodule(name).weight, wanted)
     if not isinstance(attention.attend.scale, int | float):
         raise ValueError(
             f"attend.scale is a {named(attention.attend.scale)}, which {why}: make it a float."

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import checks
-from mhsa_lib.accept import copying, kinds, known
+from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.by_head import by_head, write
 from mhsa_lib.rope.pairing import Pairing
@@ -46,7 +46,7 @@ def aligned(
     checks.positive(n_rounds=n_rounds)
     group = checks.divides(n_heads=key_heads(attention), n_kv_heads=n_kv_heads)
     turn_keys = _turn_of_keys(attention.split)
-    attention = copying.copied(attention)
+    attention = parameters.copied(attention)
     project, W_O, d_head = attention.project, attention.W_O, attention.d_head
     share = attention.n_heads // key_heads(attention)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import nn
 
-from mhsa_lib.accept import copying, kinds, known
+from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.source import MODELS, stock
 
@@ -115,5 +115,5 @@ def from_bert(source: Any) -> MultiHeadAttention:
     ).to(dense.weight)
     attention.attend.scale = getattr(inner, "scaling", d_head**-0.5)
     maps = inner.query, inner.key, inner.value, dense
-    copying.fill(attention, [W.weight for W in maps], [W.bias for W in maps])
+    parameters.fill(attention, [W.weight for W in maps], [W.bias for W in maps])
     return attention.train(source.training)

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from mhsa_lib.accept import copying, kinds
+from mhsa_lib.accept import kinds, parameters
 from mhsa_lib.convert import source as convert_source
 from mhsa_lib.convert.source import MODELS
 from mhsa_lib.rope.pairing import HALVES, INTERLEAVED
@@ -77,15 +77,15 @@ def from_deepseek(source: Any) -> LatentAttention:
     else:
         maps |= {W_Q: source.q_proj}
     for ours, theirs in maps.items():
-        copying.copy(ours, theirs.weight, theirs.bias)
+        parameters.copy(ours, theirs.weight, theirs.bias)
     for norm, given in norms.items():
         norm.eps = given.variance_epsilon
-        copying.write(norm.weight, given.weight)
+        parameters.write(norm.weight, given.weight)
     widths = [source.qk_nope_head_dim, source.v_head_dim]
     both = source.kv_b_proj.weight
     heads = both.detach().unflatten(0, (source.num_heads, sum(widths))).split(widths, dim=1)
     for ours, weight in zip((split.W_UK, split.W_UV), heads, strict=True):
-        copying.copy(ours, copying.like(both, weight.flatten(0, 1)), None)
+        parameters.copy(ours, parameters.like(both, weight.flatten(0, 1)), None)
     return latent.train(source.training)
 
 

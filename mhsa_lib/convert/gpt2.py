@@ -5,7 +5,7 @@ Source: Radford et al., "Language Models are Unsupervised Multitask Learners", 2
 
 from typing import Any
 
-from mhsa_lib.accept import copying, kinds, known
+from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.source import MODELS, stock
 
@@ -48,12 +48,12 @@ def from_gpt2(source: Any) -> MultiHeadAttention:
     attention.attend.scale = getattr(source, "scaling", _scaling(source))
     widths = [source.num_heads * d_head] * 3
     weights = [
-        copying.like(packed.weight, part.T) for part in packed.weight.split(widths, dim=1)
+        parameters.like(packed.weight, part.T) for part in packed.weight.split(widths, dim=1)
     ]
-    biases = copying.cut(packed.bias, widths)
-    copying.fill(
+    biases = parameters.cut(packed.bias, widths)
+    parameters.fill(
         attention,
-        [*weights, copying.like(output.weight, output.weight.T)],
+        [*weights, parameters.like(output.weight, output.weight.T)],
         [*biases, output.bias],
     )
     return attention.train(source.training)

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from mhsa_lib.accept import copying, kinds
+from mhsa_lib.accept import kinds, parameters
 from mhsa_lib.convert import source as convert_source
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.convert.source import MODELS
@@ -111,11 +111,11 @@ def from_llama(source: Any) -> GroupedQueryAttention:
         attend=_attend(source, name, n_heads),
     ).to(weights[0])
     output = source.o_proj
-    copying.fill(attention, [*weights, output.weight], [*biases, output.bias])
+    parameters.fill(attention, [*weights, output.weight], [*biases, output.bias])
     for norm, ours in norms.items():
-        copying.write(ours.weight, getattr(source, norm).weight)
+        parameters.write(ours.weight, getattr(source, norm).weight)
     if isinstance(attention.attend, SinkAttend):
-        copying.write(attention.attend.sinks, source.sinks)
+        parameters.write(attention.attend.sinks, source.sinks)
     return attention.train(source.training)
 
 
@@ -126,7 +126,7 @@ def _projections(source: Any) -> tuple[Sequence[Tensor], Sequence[Tensor | None]
         return [W.weight for W in maps], [W.bias for W in maps]
     packed, d_kv_heads = source.qkv_proj, source.num_key_value_heads * source.head_dim
     widths = [packed.out_features - 2 * d_kv_heads, d_kv_heads, d_kv_heads]
-    return copying.cut(packed.weight, widths), copying.cut(packed.bias, widths)
+    return parameters.cut(packed.weight, widths), parameters.cut(packed.bias, widths)
 
 
 def _norm(given: Any) -> Any:

@@ -3,7 +3,7 @@
 This is what happened to Llama's weights on their way from neighbouring columns to halves.
 """
 
-from mhsa_lib.accept import copying, kinds, known
+from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.by_head import by_head, write
 from mhsa_lib.rope.pairing import Pairing, reordered
@@ -34,7 +34,7 @@ def with_pairing(attention: MultiHeadAttention, pairing: Pairing) -> MultiHeadAt
             f"split={type(attention.split).__name__} turns no columns; pass an attention with "
             f"a RotarySplit."
         )
-    attention = copying.copied(attention)
+    attention = parameters.copied(attention)
     split, project = attention.split, attention.project
     old, split.rotary.pairing = split.rotary.pairing, pairing
     for W in (project.W_Q, project.W_K):

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from mhsa_lib.accept import copying, kinds, known
+from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
 
 KNOWN: kinds.Kinds = {"": (nn.MultiheadAttention,), "out_proj": (nn.Linear,)}
@@ -46,7 +46,9 @@ def from_torch(source: nn.MultiheadAttention) -> MultiHeadAttention:
         source.v_proj_weight,
     ]
     if source.in_proj_weight is not None:
-        weights = copying.cut(source.in_proj_weight, widths)
-    biases = copying.cut(source.in_proj_bias, widths)
-    copying.fill(attention, [*weights, source.out_proj.weight], [*biases, source.out_proj.bias])
+        weights = parameters.cut(source.in_proj_weight, widths)
+    biases = parameters.cut(source.in_proj_bias, widths)
+    parameters.fill(
+        attention, [*weights, source.out_proj.weight], [*biases, source.out_proj.bias]
+    )
     return attention.train(source.training)

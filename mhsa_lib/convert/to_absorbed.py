@@ -17,7 +17,7 @@ from einops import rearrange
 from torch import Tensor, nn
 
 from mhsa_lib import functional as F
-from mhsa_lib.accept import copying, kinds, known
+from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import (
     AbsorbedKeys,
@@ -116,7 +116,7 @@ class AbsorbedLatentAttention(MultiHeadAttention):
         known.only(attention, _KNOWN, "has no absorbed form", "keep the five stages for it")
         for W in (attention.split.W_UK, attention.split.W_UV):
             _weight(W)
-        own = copying.copied(
+        own = parameters.copied(
             attention, {id(shared): shared for shared in attention.parameters()}
         )
         super().__init__(

@@ -16,7 +16,7 @@ from einops import rearrange
 from torch import Tensor
 
 from mhsa_lib import checks
-from mhsa_lib.accept import copying, kinds, known
+from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.variants.collaborative import CollaborativeAttention
 
 
@@ -148,10 +148,10 @@ def to_collaborative(
         mixing=found.mixing,
         scale=attention.attend.scale,
         dropout=attention.attend.dropout.p,
-        concat=copying.copied(attention.concat),
-        W_O=copying.copied(attention.W_O),
+        concat=parameters.copied(attention.concat),
+        W_O=parameters.copied(attention.W_O),
     ).to(project.W_Q.weight)
-    shared.project.W_V = copying.copied(project.W_V)
+    shared.project.W_V = parameters.copied(project.W_V)
     old = project.W_Q.bias
     asked = W_Q.new_zeros(W_Q[:, 0].shape) if old is None else old.detach().to(W_Q)
     content = torch.einsum("hmd,hd->hm", W_K, asked.view(W_K[:, 0].shape))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import checks
-from mhsa_lib.accept import copying
+from mhsa_lib.accept import parameters
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.align import key_heads
 from mhsa_lib.convert.by_head import by_head
@@ -89,18 +89,21 @@ def pooled(
         split=_fewer(attention.split, n_kv_heads),
     ).to(project.W_Q.weight)
     grouped.attend.scale = attention.attend.scale
-    copying.copy(grouped.project.W_Q, project.W_Q.weight, project.W_Q.bias)
-    copying.copy(grouped.W_O, attention.W_O.weight, attention.W_O.bias)
+    parameters.copy(grouped.project.W_Q, project.W_Q.weight, project.W_Q.bias)
+    parameters.copy(grouped.W_O, attention.W_O.weight, attention.W_O.bias)
     for old, new in ((project.W_K, grouped.project.W_K), (project.W_V, grouped.project.W_V)):
         groups = by_head(old, d_head).unflatten(0, (n_kv_heads, group))
         rows = torch.stack([merge(heads) for heads in groups]).flatten(0, 1)
-        bias = None if old.bias is None else copying.like(old.bias, rows[:, -1])
-        copying.copy(new, copying.like(old.weight, rows[:, : old.in_features]), bias)
+        bias = None if old.bias is None else parameters.like(old.bias, rows[:, -1])
+        parameters.copy(new, parameters.like(old.weight, rows[:, : old.in_features]), bias)
     return grouped.train(attention.training)
 
 
 def _fewer(split: Split | RotarySplit, n_kv_heads: int) -> Any:
     if not isinstance(split, RotarySplit):
         return GroupedSplit(split.n_heads, n_kv_heads)
-    norms = {"q_norm": copying.copied(split.q_norm), "k_norm": copying.copied(split.k_norm)}
-    return RotarySplit(split.n_heads, copying.copied(split.rotary), n_kv_heads, **norms)
+    norms = {
+        "q_norm": parameters.copied(split.q_norm),
+        "k_norm": parameters.copied(split.k_norm),
+    }
+    return RotarySplit(split.n_heads, parameters.copied(split.rotary), n_kv_heads, **norms)

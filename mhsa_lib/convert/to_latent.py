@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib.accept import copying, kinds, known
+from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.stages import maps_of
 from mhsa_lib.variants.latent import LatentAttention
 
@@ -63,8 +63,8 @@ def mha_to_latent(attention: Any, d_latent: int) -> tuple[LatentAttention, float
         latent.split.W_UV.weight[:, :n] = W_UV
     for W in (latent.project.W_DKV, latent.split.W_UK, latent.split.W_UV):
         W.requires_grad_(W_K.weight.requires_grad or W_V.weight.requires_grad)
-    copying.copy(latent.project.W_Q, W_Q.weight, W_Q.bias)
-    copying.copy(latent.W_O, W_O.weight, _moved(W_V, W_O))
+    parameters.copy(latent.project.W_Q, W_Q.weight, W_Q.bias)
+    parameters.copy(latent.W_O, W_O.weight, _moved(W_V, W_O))
     lost = (size[n:].norm() / size.norm()).item() if size.any() else 0.0
     return latent.train(attention.training), lost
 
@@ -75,6 +75,6 @@ def _moved(W_V: nn.Linear, W_O: nn.Linear) -> Tensor | None:
         return W_O.bias
     moved = W_O.weight.detach() @ W_V.bias.detach()
     if W_O.bias is None:
-        return copying.like(W_V.bias, moved)
+        return parameters.like(W_V.bias, moved)
     learns = W_V.bias.requires_grad or W_O.bias.requires_grad
     return (moved + W_O.bias.detach()).requires_grad_(learns)

@@ -4,7 +4,7 @@ from typing import Any
 
 from torch.nn.functional import pad
 
-from mhsa_lib.accept import copying, kinds, known
+from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.stages import Attend, Concat, Split
 from mhsa_lib.variants.overlapped import (
@@ -62,10 +62,10 @@ def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
             return None
         columns = pad(rows.detach().movedim(0, -1), (overlap, overlap))
         windows = columns.unfold(-1, width, d_head).flatten(-2).movedim(-1, 0)
-        return copying.like(rows, windows * factor)
+        return parameters.like(rows, windows * factor)
 
     for name, factor in (("W_Q", longer), ("W_K", 1.0), ("W_V", 1.0)):
         old, new = getattr(attention.project, name), getattr(plain.project, name)
-        copying.copy(new, unfolded(old.weight, factor), unfolded(old.bias, factor))
-    copying.copy(plain.W_O, attention.W_O.weight, attention.W_O.bias)
+        parameters.copy(new, unfolded(old.weight, factor), unfolded(old.bias, factor))
+    parameters.copy(plain.W_O, attention.W_O.weight, attention.W_O.bias)
     return plain.train(attention.training)

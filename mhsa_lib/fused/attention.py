@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.compiler import is_compiling
 
 from mhsa_lib import checks, masks
-from mhsa_lib.accept import copying, kinds, known
+from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.cache.static import Decodes, KeyValueCache
 from mhsa_lib.fused import dispatch, linear, ragged
@@ -93,9 +93,9 @@ class FusedMultiHeadAttention(PackedProjection, Decodes):
         repair = "let all of them learn, freeze them all with requires_grad_(False), or give"
         repair += " each a bias"
         for name, held in fused._held().items():
-            packed = copying.packed(dict(maps[held]), f"cannot be in one {name}", repair)
-            copying.copy(getattr(fused, name), *packed)
-        copying.copy(fused.W_O, attention.W_O.weight, attention.W_O.bias)
+            packed = parameters.packed(dict(maps[held]), f"cannot be in one {name}", repair)
+            parameters.copy(getattr(fused, name), *packed)
+        parameters.copy(fused.W_O, attention.W_O.weight, attention.W_O.bias)
         fused.scale = attention.attend.scale
         return fused.train(attention.training)
 
@@ -116,10 +116,10 @@ class FusedMultiHeadAttention(PackedProjection, Decodes):
         maps = project.W_Q, project.W_K, project.W_V
         for name, held in self._held().items():
             packed, widths = getattr(self, name), self.widths[held]
-            parts = copying.cut(packed.weight, widths), copying.cut(packed.bias, widths)
+            parts = parameters.cut(packed.weight, widths), parameters.cut(packed.bias, widths)
             for W, weight, bias in zip(maps[held], *parts, strict=True):
-                copying.copy(W, weight, bias)
-        copying.copy(attention.W_O, self.W_O.weight, self.W_O.bias)
+                parameters.copy(W, weight, bias)
+        parameters.copy(attention.W_O, self.W_O.weight, self.W_O.bias)
         attention.attend.scale = self.scale
         return attention.train(self.training)
 

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mhsa_lib import checks, masks
-from mhsa_lib.accept import copying, kinds, known
+from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.cache.static import Decodes, PreallocatedCache
 from mhsa_lib.functional import concat_heads
 from mhsa_lib.fused import dispatch
@@ -57,7 +57,7 @@ class FusedLatentAttention(Decodes):
         super().__init__()
         repair = "use the five stages, or replace that stage"
         known.only(attention, kinds.LATENT, "has no fused form of latents", repair)
-        self.attention = copying.copied(attention)
+        self.attention = parameters.copied(attention)
         self.d_model, self.n_heads = attention.d_model, attention.n_heads
         self.widths = attention.project.widths
         self.train(attention.training)

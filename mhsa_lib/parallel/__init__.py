@@ -1,6 +1,6 @@
 """Heads on several devices: what a rank holds, and the one sum that joins all ranks.
 
-``shard`` cuts out the heads of a rank, ``tensor_parallel`` leaves them there and adds up, in
+``one_rank`` cuts out the heads of a rank, ``tensor_parallel`` leaves them there and adds up, in
 the ranks of a ``process_group``; ``comparison`` says how far that is from one process.
 """
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
-from mhsa_lib.parallel.shard import shard_of
+from mhsa_lib.parallel.one_rank import shard_of
 from mhsa_lib.trace.op_recorder import Op, align, trace_ops
 from mhsa_lib.trace.wires import trace
 

@@ -39,8 +39,14 @@ from torch.distributed.tensor.parallel import (
 from mhsa_lib import checks
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
 from mhsa_lib.parallel import comparison
+from mhsa_lib.parallel.one_rank import (
+    divisible,
+    narrowed,
+    not_sharded,
+    shard_of,
+    with_fewer_heads,
+)
 from mhsa_lib.parallel.process_group import process_group
-from mhsa_lib.parallel.shard import divisible, narrowed, not_sharded, shard_of, with_fewer_heads
 from mhsa_lib.variants.grouped import standard_attention
 
 

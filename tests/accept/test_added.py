@@ -7,7 +7,7 @@ from torch import nn
 from mhsa_lib import FusedMultiHeadAttention, edit, remember, trace
 from mhsa_lib.convert.align import aligned
 from mhsa_lib.convert.to_grouped import pooled
-from mhsa_lib.parallel.shard import shard_of
+from mhsa_lib.parallel.one_rank import shard_of
 from tests.accept.refusing import fuse, refuses
 from tests.helpers.drawn import mha, rand
 

@@ -8,7 +8,7 @@ from transformers.models.imagegpt.modeling_imagegpt import ImageGPTAttention
 
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, convert
 from mhsa_lib.convert.to_plain import unshared
-from mhsa_lib.parallel.shard import not_sharded, shard_of
+from mhsa_lib.parallel.one_rank import not_sharded, shard_of
 from mhsa_lib.stages import Project, Split
 from mhsa_lib.variants import MixtureOfHeadAttention, OverlappedAttention
 from tests.accept.refusing import fuse, refuses

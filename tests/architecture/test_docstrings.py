@@ -35,7 +35,7 @@ NO_EXAMPLE = {"from_bert", "from_gpt2", "from_llama", "project", "html"}
 READ_FIRST = [
     *("checks.values", "checks.tensors", "device", "functional", "measure", "naive"),
     *("masks.predicates", "masks.drawing", "masks.additive", "masks.polarity"),
-    *("rope.pairing", "rope.rotary_split", "accept.copying", "convert.by_head"),
+    *("rope.pairing", "rope.rotary_split", "accept.parameters", "convert.by_head"),
     *("trace.hooks", "trace.ledger", "trace.wires", "trace.editing", "trace.find"),
     *("trace.provenance", "cache.positions", "cache.remembering"),
     *("costs.formulas", "costs.variant_costs", "costs.configurations", "costs.roofline"),

@@ -43,7 +43,7 @@ PLANTED = {
     "up": ("functional.py", "from mhsa_lib import stages", RULE),
     "beside": (
         "costs/formulas.py",
-        "import mhsa_lib.fused.choice",
+        "import mhsa_lib.fused.dispatch",
         "Rooms import downwards only",
     ),
     "a circle": ("trace/hooks.py", "from mhsa_lib.trace import wires", "No circles"),

@@ -11,7 +11,7 @@ from mhsa_lib.convert.to_collaborative import to_collaborative
 from mhsa_lib.convert.to_grouped import pooled
 from mhsa_lib.convert.to_plain import unshared
 from mhsa_lib.fused.latent import FusedLatentAttention
-from mhsa_lib.parallel.shard import shard_of
+from mhsa_lib.parallel.one_rank import shard_of
 from tests.attack import attentions
 from tests.attack.draw import Draw
 from tests.attack.sources import Source

@@ -19,7 +19,7 @@ from mhsa_lib.convert.to_collaborative import to_collaborative
 from mhsa_lib.convert.to_grouped import pooled
 from mhsa_lib.convert.to_plain import unshared
 from mhsa_lib.fused.latent import FusedLatentAttention
-from mhsa_lib.parallel.shard import shard_of
+from mhsa_lib.parallel.one_rank import shard_of
 from mhsa_lib.rope.pairing import HALVES, INTERLEAVED
 from mhsa_lib.rope.rotary import Rotary
 from mhsa_lib.rope.rotary_split import RotarySplit

@@ -70,14 +70,6 @@ def test_the_smallest_input_is_shown_with_both_answers():
     assert "right: tensor([[[1., 2., 5., 6.]," in said
 
 
-def test_an_answer_cannot_change_what_it_is_judged_by():
-    def spoils(scores, mask):
-        scores += 1
-        return torch.softmax(scores, dim=-1)
-
-    assert "mask = tensor(" in repr(check("softmax", spoils))
-
-
 def test_a_softmax_that_overflows_or_forgets_the_mask_is_found():
     def overflows(scores, mask):
         weights = scores.exp() if mask is None else scores.exp() * mask

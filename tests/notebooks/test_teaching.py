@@ -6,7 +6,7 @@ import re
 import nbformat
 import pytest
 
-from tests.notebooks.test_style import HIDDEN, between, imports, markdown
+from tests.notebooks.test_style import HIDDEN, between, imports, markdown, reader_cells
 from tools.build.notebooks import code_cells, notebooks, tags
 
 FIRST_PARTS = [path for path in notebooks() if path.name[:2] <= "09"]
@@ -37,7 +37,7 @@ def shown(notebook):
     ]
     return [
         cell
-        for cell in code_cells(notebook)
+        for cell in reader_cells(notebook)
         if not tags(cell) & HIDDEN and cell.id not in apart and not imports(cell)
     ]
 
@@ -47,7 +47,7 @@ def test_a_chapter_is_taught_and_not_proved(path, record_property):
     notebook = reads(path)
     cells = shown(notebook)
     boxes = BOX.findall(markdown(notebook))
-    most = max(asserts(cell.source) for cell in code_cells(notebook))
+    most = max(asserts(cell.source) for cell in reader_cells(notebook))
     silent = [cell.id for cell in cells if is_only_checked(cell.source)]
     record_property(
         "said", f"{path.stem}: {len(cells)} cells, {boxes.count('Often said')} refuted"

@@ -12,10 +12,10 @@ MUTANTS = [
     ),
     Mutant(
         "what is frozen learns after a conversion",
-        "accept/copying.py",
+        "accept/parameters.py",
         "    to.requires_grad_(given.requires_grad)\n",
         "",
-        "accept/copying",
+        "accept/parameters",
     ),
     Mutant(
         "a hook is no reason to refuse",
@@ -47,14 +47,14 @@ MUTANTS = [
     ),
     Mutant(
         "a missing bias of values may be packed while others learn",
-        "accept/copying.py",
+        "accept/parameters.py",
         'if name != "W_K.bias"}',
         "if False}",
-        "accept/copying",
+        "accept/parameters",
     ),
     Mutant(
         "a missing bias is one of zeros",
-        "accept/copying.py",
+        "accept/parameters.py",
         "            to.register_parameter(part, None)\n",
         "            mine.data.zero_()\n",
         "accept/foreign",

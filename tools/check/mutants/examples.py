@@ -5,9 +5,37 @@ from tools.check.mutant import Mutant
 MUTANTS = [
     Mutant(
         "the worked example takes values from the wrong columns",
-        "examples/worked.py",
+        "examples/by_hand.py",
         "pick[[0, 2, 1, 3]]",
         "pick",
-        "examples/worked",
+        "examples/by_hand",
+    ),
+    Mutant(
+        "running example: a quality answers a quality",
+        "examples/jobs.py",
+        'W_K[_rows("quality"), 0:2] = -ASK',
+        'W_K[_rows("quality"), 0:2] = 0',
+        "examples/jobs",
+    ),
+    Mutant(
+        "running example: the clock is turned forward",
+        "examples/jobs.py",
+        "[[cos, -sin], [sin, cos]]",
+        "[[cos, sin], [-sin, cos]]",
+        "examples/jobs",
+    ),
+    Mutant(
+        "running example: a head writes what another head has found",
+        "examples/jobs.py",
+        "start=4 * head",
+        "start=4 * head + 1",
+        "examples/jobs",
+    ),
+    Mutant(
+        "running example: both hands of the clock run alike",
+        "examples/words.py",
+        "SLOW, FAST = 2 * math.pi / 8, 2 * math.pi * 3 / 8",
+        "SLOW, FAST = 2 * math.pi / 8, 2 * math.pi / 8",
+        "examples/words",
     ),
 ]

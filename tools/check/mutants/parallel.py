@@ -33,16 +33,16 @@ MUTANTS = [
     ),
     Mutant(
         "shard: every rank adds b_O",
-        "parallel/shard.py",
+        "parallel/one_rank.py",
         "if part.W_O.bias is not None and rank > 0:",
         "if part.W_O.bias is None:",
-        "parallel/shard",
+        "parallel/one_rank",
     ),
     Mutant(
         "shard: a rank has as many key heads as all",
-        "parallel/shard.py",
+        "parallel/one_rank.py",
         'for name in {"n_heads", "n_kv_heads"} &',
         'for name in {"n_heads"} &',
-        "parallel/shard",
+        "parallel/one_rank",
     ),
 ]

@@ -8,7 +8,7 @@ MUTANTS = [
         "convert/to_plain.py",
         "return plain.train(attention.training)",
         "return plain",
-        "accept/copying",
+        "accept/parameters",
     ),
     Mutant(
         "overlap: neighbours give their far columns",

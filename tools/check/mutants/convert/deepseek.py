@@ -41,7 +41,7 @@ MUTANTS = [
     Mutant(
         "from_deepseek: without gradients recorded, keys stop learning",
         "convert/deepseek.py",
-        "copying.like(both, weight.flatten(0, 1)), None)",
+        "parameters.like(both, weight.flatten(0, 1)), None)",
         "weight.flatten(0, 1), None)",
         "convert/deepseek",
     ),

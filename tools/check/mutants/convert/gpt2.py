@@ -6,15 +6,15 @@ MUTANTS = [
     Mutant(
         "GPT-2's c_attn not transposed",
         "convert/gpt2.py",
-        "copying.like(packed.weight, part.T)",
-        "copying.like(packed.weight, part)",
+        "parameters.like(packed.weight, part.T)",
+        "parameters.like(packed.weight, part)",
         "convert/gpt2",
     ),
     Mutant(
         "GPT-2's c_proj not transposed",
         "convert/gpt2.py",
-        "copying.like(output.weight, output.weight.T)",
-        "copying.like(output.weight, output.weight)",
+        "parameters.like(output.weight, output.weight.T)",
+        "parameters.like(output.weight, output.weight)",
         "convert/gpt2",
     ),
     Mutant(

@@ -6,8 +6,8 @@ MUTANTS = [
     Mutant(
         "from_torch takes V, K, Q",
         "convert/pytorch.py",
-        "copying.cut(source.in_proj_weight, widths)",
-        "copying.cut(source.in_proj_weight, widths)[::-1]",
+        "parameters.cut(source.in_proj_weight, widths)",
+        "parameters.cut(source.in_proj_weight, widths)[::-1]",
         "convert/pytorch",
     ),
     Mutant(

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from mhsa_lib import FusedMultiHeadAttention, LatentAttention, MultiHeadAttention, rope
-from mhsa_lib.parallel.shard import divisible, shard_of
+from mhsa_lib.parallel.one_rank import divisible, shard_of
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.helpers.sharded import KINDS, drawn
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import checks, masks
-from mhsa_lib.accept import copying, kinds, known
+from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
 
 
@@ -36,7 +36,7 @@ def shard_of(attention: Any, rank: int, ranks: int) -> Any:
         part = shard_of(attention.to_attention(), rank, ranks)
         return FusedMultiHeadAttention.from_attention(part)
     divisible(attention, ranks)
-    part = copying.copied(attention)
+    part = parameters.copied(attention)
     with torch.no_grad():
         for W in (part.project.W_Q, part.project.W_K, part.project.W_V):
             _keep(W, 0, rank, ranks)
