@@ -1,5 +1,64 @@
 """Exercises of chapter 03, project."""
 
-from mhsa_lib.exercises.kinds import Exercise
+from collections.abc import Iterator
+from typing import Any
 
-EXERCISES: dict[str, Exercise] = {}
+import torch
+from torch import Tensor
+
+from mhsa_lib import examples
+from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
+from mhsa_lib.trace import trace
+
+
+def _key_of_wide() -> list[int]:
+    return [round(number) for number in examples.running()["k"][1, 6, :4].tolist()]
+
+
+def _unpack(rows: Tensor, n_heads: int) -> tuple[Tensor, ...]:
+    """q, k and v of all heads, from rows that hold q, k, v of head 0, then those of head 1."""
+    by_head = rows.unflatten(-1, (n_heads, 3, -1))
+    return tuple(part.flatten(-2) for part in by_head.unbind(-2))
+
+
+def _packed_rows() -> Iterator[dict[str, Any]]:
+    for n_heads, d_head in ((1, 1), (2, 1), (2, 2), (3, 4)):
+        rows = torch.arange(2.0 * 3 * n_heads * d_head).view(1, 2, -1)
+        yield {"rows": rows, "n_heads": n_heads}
+
+
+def _misses_the_next_word(hands: Any) -> str:
+    """Which word does not look at the next one; "" if all but the first and the last do."""
+    if not isinstance(hands, Tensor) or hands.shape != (4, 4):
+        return "It has to be a tensor of shape (4, 4): a row and a column for each hand."
+    mha, (words, _) = examples.attention(), examples.SENTENCES
+    with torch.no_grad(), trace(mha) as wires:
+        mha.project.W_Q.weight[4:8, 8:] = hands.to(torch.float32).T
+        mha(examples.sentences())
+    for i in range(1, 6):
+        weights = wires["weights"][0, 1, i]
+        j = int(weights.argmax())
+        if j != i + 1 or weights[j] < 0.9:
+            return (
+                f'Word {i}, "{words[i]}", gives most weight, {weights[j]:.2f}, to word {j}, '
+                f'"{words[j]}"; word {i + 1} should get more than 0.90.'
+            )
+    return ""
+
+
+EXERCISES: dict[str, Exercise] = {
+    "key_of_wide": Value(
+        _key_of_wide,
+        because="It offers no place: the row place gives 4, the row quality takes it away.",
+        wrong={
+            (0, 4, 0, 0): '"wide" is a quality as well: add the row quality of W_K.',
+            (-4, -4, 0, 0): '"wide" is a place as well: add the row place of W_K.',
+            (0, 4, -4, -4): "Each row has its own four columns; add column by column.",
+        },
+    ),
+    "unpack": Function(_unpack, _packed_rows),
+    "next_word": Invented(
+        _misses_the_next_word,
+        because="The hands are turned forward, and every word inside finds the next.",
+    ),
+}
