@@ -7,6 +7,7 @@ Attention weights are always drawn on one fixed scale from 0 to 1 with one colou
 lightness falls in equal steps, and hue alone never carries a meaning.
 """
 
+from mhsa_lib.plots.arcs import arcs as arcs
 from mhsa_lib.plots.charts import bars as bars
 from mhsa_lib.plots.charts import curves as curves
 from mhsa_lib.plots.contribution import contributions as contributions
@@ -24,6 +25,7 @@ from mhsa_lib.plots.squares import mask as mask
 from mhsa_lib.plots.squares import wall as wall
 
 __all__ = [
+    "arcs",
     "bars",
     "contributions",
     "curves",
