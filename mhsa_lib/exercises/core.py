@@ -34,9 +34,14 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
     return F.split_heads(x, n_heads)
 
 
+def softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Shares that sum to 1 over the keys a query may look at; zeros where there are none."""
+    return F.softmax(scores, masks.resolve(mask, scores.shape, scores.device))
+
+
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     """Scores, softmax and mix, with the scale 1/√d_head."""
-    return F.mix(F.softmax(F.score(q, k, q.shape[-1] ** -0.5), mask), v)
+    return F.mix(softmax(F.score(q, k, q.shape[-1] ** -0.5), mask), v)
 
 
 def multi_head_attention(
@@ -139,7 +144,7 @@ EXERCISES: dict[str, Exercise] = {
     "split_heads": Function(split_heads, _rows),
     "concat_heads": Function(F.concat_heads, _heads),
     "score": Function(F.score, _queries_and_keys),
-    "softmax": Function(F.softmax, _scores),
+    "softmax": Function(softmax, _scores),
     "causal_mask": Function(causal_mask, _sizes),
     "padding_mask": Function(padding_mask, _lengths),
     "attend": Function(attend, _attend),

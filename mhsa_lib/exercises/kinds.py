@@ -11,7 +11,8 @@ from mhsa_lib.exercises.verdict import Verdict, right, unfilled, wrong
 class Exercise(Protocol):
     """Something that can judge an answer, whatever the answer is."""
 
-    def judge(self, name: str, answer: Any) -> Verdict: ...
+    def judge(self, name: str, answer: Any) -> Verdict:
+        """Say what an answer to the exercise of this name is worth."""
 
 
 @dataclass(frozen=True)
