@@ -282,6 +282,8 @@ WRONG = {
     "infinite": (lambda: plots.heat_map(torch.full((1, 1), float("inf")), ["a"]), "outside"),
     "no trace": (lambda: plots.pipeline(type(traced()[1])("MultiHeadAttention")),
                  "run a forward pass"),
+    "no wire": (lambda: plots.pipeline(traced()[1], here=["zz"]),
+                r"here=\['zz'\] are no wires"),
     "z": (lambda: plots.contributions(torch.ones(2, 3, 6, 4), torch.nn.Linear(12, 12)),
           r"z \(2, 3, 6, 4\) is not \(head, query, d_head\); choose a sequence"),
     "W_O": (lambda: plots.contributions(torch.ones(3, 6, 4), torch.nn.Linear(10, 12)),
@@ -333,6 +335,13 @@ def test_every_wire_is_named_with_its_sizes():
     said_ = said(drawn())
     assert set(wires) <= said_
     assert {"batch 2", "head 3", "query 6", "key 6", "d_head 4", "d_model 12"} <= said_
+
+
+def test_where_a_chapter_is_stands_once_whatever_is_marked():
+    _, wires = traced()
+    plots.pipeline(wires, here=["q", "k", "v"])
+    texts = [text.get_text() for text in drawn().axes[0].texts]
+    assert texts.count("you are here") == 1
 
 
 def test_sides_grow_with_the_square_root_of_the_size():
