@@ -25,6 +25,10 @@ WRONG = {
     "infinite": (lambda: plots.heat_map(torch.full((1, 1), float("inf")), ["a"]), "outside"),
     "no trace": (lambda: plots.pipeline(type(traced()[1])("MultiHeadAttention")),
                  "run a forward pass"),
+    "no wire": (
+        lambda: plots.pipeline(traced()[1], here=["zz"]),
+        r"here=\['zz'\] are no wires",
+    ),
     "z": (lambda: plots.contributions(torch.ones(2, 3, 6, 4), torch.nn.Linear(12, 12)),
           r"z \(2, 3, 6, 4\) is not \(head, query, d_head\); choose a sequence"),
     "W_O": (lambda: plots.contributions(torch.ones(3, 6, 4), torch.nn.Linear(10, 12)),

@@ -24,6 +24,13 @@ def test_every_wire_is_named_with_its_sizes():
     assert {"batch 2", "head 3", "query 6", "key 6", "d_head 4", "d_model 12"} <= said_
 
 
+def test_where_a_chapter_is_stands_once_whatever_is_marked():
+    _, wires = traced()
+    plots.pipeline(wires, here=["q", "k", "v"])
+    texts = [text.get_text() for text in drawn().axes[0].texts]
+    assert texts.count("you are here") == 1
+
+
 def test_sides_grow_with_the_square_root_of_the_size():
     _, wires = traced(n_query=16, d_model=64, n_heads=1)
     plots.pipeline(wires)

@@ -3,15 +3,8 @@
 import pytest
 import torch
 
-from mhsa_lib import examples, trace, widgets
+from mhsa_lib import widgets
 from mhsa_lib.variants import GroupedQueryAttention
-
-
-def output_sum():
-    mha = examples.attention()
-    with trace(mha) as wires:
-        mha(examples.sentence())
-    return widgets.OutputSum(wires["z"], mha.W_O, examples.SENTENCE)
 
 
 def followed():
@@ -25,7 +18,7 @@ MAKE = {
     "HeadBudget": widgets.HeadBudget,
     "HeadExplorer": widgets.HeadExplorer,
     "MaskLab": widgets.MaskLab,
-    "OutputSum": output_sum,
+    "OutputSum": widgets.OutputSum,
     "PassStepper": lambda: widgets.PassStepper(*followed()),
     "Predict": lambda: widgets.Predict("What shape is `x`?", torch.zeros(2, 6, 12).shape),
     "RepeaterLab": widgets.RepeaterLab,

@@ -5,6 +5,7 @@ import pytest
 from mhsa_lib import widgets
 from tests.widgets.conftest import confirm
 from tests.widgets.dials import GPT2, exactly, sizes
+from tests.widgets.six_words import mask_lab
 
 DIALS = {
     "ShapeTracer": (lambda: widgets.ShapeTracer(**GPT2), "n_heads", "10"),
@@ -12,7 +13,7 @@ DIALS = {
     "CacheCalculator": (widgets.CacheCalculator, "n_kv_heads", "16"),
     "CostLab": (widgets.CostLab, "batch", "12"),
     "ScaleLab": (widgets.ScaleLab, "d_head", "100"),
-    "MaskLab": (lambda: widgets.MaskLab(kind="prefix"), "prefix", "1e9"),
+    "MaskLab": (lambda: mask_lab(kind="prefix"), "prefix", "1e9"),
 }
 
 

@@ -13,6 +13,7 @@ from mhsa_lib import examples, trace
 from mhsa_lib.plots.contribution import _parts
 from mhsa_lib.widgets import OutputSum
 from tests.widgets.conftest import node
+from tests.widgets.six_words import output_sum
 
 # --- the mathematics, in node ----------------------------------------------------------------
 
@@ -83,12 +84,12 @@ def test_ticks_are_round_and_lie_inside():
 def test_without_arguments_it_is_the_running_example():
     attention = examples.attention()
     with trace(attention) as wires:
-        attention(examples.sentence())
+        attention(examples.sentences()[0])
     figure = OutputSum()
     torch.testing.assert_close(torch.tensor(figure.z), wires["z"])
     torch.testing.assert_close(torch.tensor(figure.W_O), attention.W_O.weight.T)
     assert figure.bias is None
-    assert tuple(figure.tokens) == examples.SENTENCE
+    assert tuple(figure.tokens) == examples.SENTENCES[0]
 
 
 def test_a_leading_axis_of_one_and_plain_names_for_tokens():
@@ -125,20 +126,20 @@ def test_what_does_not_fit_is_refused(words, make):
     [("position", 6), ("coordinate", -1), ("coordinate", 12), ("off", [0, 3])],
 )
 def test_what_does_not_exist_is_refused(name, value):
-    figure = OutputSum()
+    figure = output_sum()
     with pytest.raises(TraitError, match=f"{name}={re.escape(str(value))} is not from 0"):
         setattr(figure, name, value)
     with pytest.raises(TraitError):
-        OutputSum(**{name: value})
+        output_sum(**{name: value})
 
 
 def test_the_still_picture_draws_the_heads_that_are_on(drawn_contributions):
-    OutputSum(position=2, off=[1]).still()
+    output_sum(position=2, off=[1]).still()
     z, W_O, position, coordinates = drawn_contributions
     assert (z[1] == 0).all()
     assert (z[0] != 0).any()
     assert (position, list(coordinates)) == (2, list(range(12)))
-    torch.testing.assert_close(W_O.weight, examples.attention().W_O.weight)
+    torch.testing.assert_close(W_O.weight, examples.random_attention().W_O.weight)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from torch import nn
 from mhsa_lib import edit, examples, trace
 from mhsa_lib.widgets import OutputSum
 from tests.widgets.conftest import milliseconds
+from tests.widgets.six_words import output_sum
 
 
 def number(text):
@@ -22,15 +23,15 @@ def shown_y(page):
 
 
 def test_the_bars_are_y_and_a_head_that_is_off_is_missing(open_figure):
-    attention = examples.attention()
-    page = open_figure(OutputSum())
+    attention = examples.random_attention()
+    page = open_figure(output_sum())
     page.get_by_label("token").select_option(index=4)
-    y = attention(examples.sentence())
+    y = attention(examples.random_tokens())
     torch.testing.assert_close(shown_y(page), y[4].detach(), atol=6e-4, rtol=0)
     page.get_by_label("head 1").uncheck()
     page.get_by_label("head 2").press("Space")
     with edit(attention, "z", lambda z: z.index_fill(0, torch.tensor([1, 2]), 0.0)):
-        without = attention(examples.sentence())
+        without = attention(examples.random_tokens())
     torch.testing.assert_close(shown_y(page), without[4].detach(), atol=6e-4, rtol=0)
     page.get_by_label("head 1").check()
     page.get_by_label("head 2").check()
@@ -38,11 +39,11 @@ def test_the_bars_are_y_and_a_head_that_is_off_is_missing(open_figure):
 
 
 def test_the_arithmetic_of_the_selected_coordinate_is_written_out(open_figure):
-    page = open_figure(OutputSum(position=1))
+    page = open_figure(output_sum(position=1))
     page.get_by_role("radio", name="coordinate 2:").hover()
-    attention = examples.attention()
+    attention = examples.random_attention()
     with trace(attention) as wires:
-        y = attention(examples.sentence())
+        y = attention(examples.random_tokens())
     terms = page.locator(".mhsa-sums p")
     for head in range(3):
         text = terms.nth(head).inner_text().replace("−", "-").replace("(", "").replace(")", "")
@@ -66,7 +67,7 @@ def test_the_arithmetic_of_the_selected_coordinate_is_written_out(open_figure):
 
 
 def test_arrow_keys_walk_over_the_coordinates(open_figure):
-    page = open_figure(OutputSum(coordinate=3))
+    page = open_figure(output_sum(coordinate=3))
     page.get_by_label("head 2").focus()
     page.keyboard.press("Tab")
     radios = page.get_by_role("radio")
@@ -94,7 +95,7 @@ def test_a_bias_is_one_more_part(open_figure):
 
 
 def test_the_blocks_of_w_o_show_every_number(open_figure):
-    page = open_figure(OutputSum())
+    page = open_figure(output_sum())
     blocks = page.evaluate(
         """[...document.querySelectorAll('.mhsa-block')].map((block) =>
              [...block.querySelectorAll(':scope > rect')].map((square) => {
@@ -103,7 +104,7 @@ def test_the_blocks_of_w_o_show_every_number(open_figure):
                return (minus ? -1 : 1) * (side / 12) ** 2;
              }))"""
     )
-    W_O = examples.attention().W_O.weight.detach().T
+    W_O = examples.random_attention().W_O.weight.detach().T
     big = W_O.abs() > 0.05  # a hollow square is at least as wide as its edge
     scaled = W_O / W_O.abs().max()
     torch.testing.assert_close(
@@ -137,7 +138,7 @@ def test_nothing_but_zeros_is_drawn_too(open_figure):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_fits(open_figure, width, theme):
-    page = open_figure(OutputSum(), width=width, theme=theme)
+    page = open_figure(output_sum(), width=width, theme=theme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     wide = OutputSum(torch.randn(12, 32, 5), nn.Linear(60, 48))
     page = open_figure(wide, width=width, theme=theme)
@@ -146,7 +147,7 @@ def test_it_fits(open_figure, width, theme):
 
 def test_no_interaction_is_slow(open_figure, report):
     large = OutputSum(torch.randn(12, 32, 5), nn.Linear(60, 48))
-    for name, figure in [("running example", OutputSum()), ("largest", large)]:
+    for name, figure in [("running example", output_sum()), ("largest", large)]:
         page = open_figure(figure)
         page.get_by_role("radio").first.focus()
         select = milliseconds(page, ".mhsa-coordinate", "keydown", ("End", "Home"))

@@ -7,6 +7,7 @@ from mhsa_lib import examples, widgets
 from mhsa_lib.widgets.sizes import problem_of
 from tests.widgets.conftest import confirm, told
 from tests.widgets.dials import GPT2, along, exactly, sizes, slide
+from tests.widgets.six_words import mask_lab
 
 
 def test_ten_heads_of_gpt2_are_refused_and_a_width_of_their_own_repairs_them(open_figure):
@@ -111,7 +112,7 @@ def test_the_last_token_cannot_be_hidden(open_figure):
 
 
 def test_all_tokens_hidden_by_python_are_shown_again_by_a_button(open_figure):
-    page = open_figure(widgets.HeadExplorer(hidden=list(examples.SENTENCE)))
+    page = open_figure(widgets.HeadExplorer(hidden=list(examples.SENTENCES[0])))
     page.get_by_role("button", name="show all again").click()
     assert page.get_by_role("alert").inner_text() == ""
     assert page.locator(".mhsa-tokens input:checked").count() == 0
@@ -123,7 +124,7 @@ MISTYPED = {
     "CacheCalculator": (widgets.CacheCalculator, "tokens, exactly", "", "tokens = 131072"),
     "CostLab": (widgets.CostLab, "batch, exactly", "-3", "batch = 1"),
     "ScaleLab": (widgets.ScaleLab, "d_head, exactly", "2000", "d_head = 1024"),
-    "MaskLab": (lambda: widgets.MaskLab(kind="prefix"), "prefix, exactly", "99", "prefix = 6"),
+    "MaskLab": (lambda: mask_lab(kind="prefix"), "prefix, exactly", "99", "prefix = 6"),
     "RepeaterLab": (widgets.RepeaterLab, "Text", "Ab–c!", "text = “abc”"),
 }
 

@@ -8,21 +8,22 @@ from mhsa_lib import examples, masks
 from mhsa_lib import functional as F
 from mhsa_lib.equivalence import empty_row
 from mhsa_lib.widgets import MaskLab
+from tests.widgets.six_words import mask_lab
 
 
 def test_the_running_sentence_and_its_real_scores():
-    lab, mha, x = MaskLab(), examples.attention(), examples.sentence()
+    lab, mha, x = MaskLab(), examples.attention(), examples.sentences()[0]
     q, k, _ = mha.split(*mha.project(x, x))
-    assert lab.tokens == list(examples.SENTENCE)
+    assert lab.tokens == list(examples.SENTENCES[0])
     torch.testing.assert_close(torch.tensor(lab.scores), F.score(q, k, scale=0.5).detach())
-    wanted = F.softmax(F.score(q, k, scale=0.5), masks.causal.dense(6, 6)[None])
+    wanted = F.softmax(F.score(q, k, scale=0.5), masks.causal.dense(7, 7)[None])
     torch.testing.assert_close(lab.weights, wanted[0].detach())
 
 
 @pytest.mark.parametrize("rule", [masks.padding([4]), masks.prefix(2), ~masks.causal, "tensor"])
 def test_a_mask_from_python_is_kept_as_the_readers_own(rule):
     dense = torch.rand(6, 6) < 0.5 if rule == "tensor" else rule.dense(6, 6).reshape(6, 6)
-    lab = MaskLab(mask=dense if rule == "tensor" else rule)
+    lab = mask_lab(mask=dense if rule == "tensor" else rule)
     assert lab.kind == "your own"
     assert torch.equal(lab.mask, dense)
     lab.mask = None
@@ -31,11 +32,11 @@ def test_a_mask_from_python_is_kept_as_the_readers_own(rule):
 
 
 def test_the_answers_travel_as_they_were_run():
-    assert [tuple(answer.values()) for answer in MaskLab().answers] == empty_row.answers()
+    assert [tuple(answer.values()) for answer in mask_lab().answers] == empty_row.answers()
 
 
 def test_a_row_of_keys_serves_every_query():
-    assert MaskLab(mask=torch.tensor([True] * 3 + [False] * 3)).mask.sum() == 18
+    assert mask_lab(mask=torch.tensor([True] * 3 + [False] * 3)).mask.sum() == 18
 
 
 def test_what_does_not_fit_is_refused_with_a_repair():
@@ -53,11 +54,11 @@ def test_what_does_not_fit_is_refused_with_a_repair():
 
 def test_a_mask_that_is_no_mask_is_refused_in_the_words_of_the_library():
     with pytest.raises(TypeError, match='True means "may look"'):
-        MaskLab(mask=torch.zeros(6, 6))
+        mask_lab(mask=torch.zeros(6, 6))
     with pytest.raises(ValueError, match="does not fit scores"):
-        MaskLab(mask=torch.ones(5, 5, dtype=torch.bool))
+        mask_lab(mask=torch.ones(5, 5, dtype=torch.bool))
     with pytest.raises(TypeError, match="pass a bool tensor or a predicate"):
-        MaskLab(mask="causal")
+        mask_lab(mask="causal")
 
 
 def test_traits_that_are_not_there_are_refused():
@@ -69,9 +70,9 @@ def test_traits_that_are_not_there_are_refused():
         ({"painted": [[1] * 6] * 6}, "6 rows of 6 booleans"),
     ]:
         with pytest.raises(TraitError, match=words):
-            MaskLab(**wrong)
+            mask_lab(**wrong)
 
 
 def test_the_alternative_text_counts_pairs_and_empty_rows():
-    assert "21 of 36 pairs may look, and 0 queries" in MaskLab().alt
-    assert "16 of 36 pairs may look, and 2 queries" in MaskLab(kind="padding", n=4).alt
+    assert "21 of 36 pairs may look, and 0 queries" in mask_lab().alt
+    assert "16 of 36 pairs may look, and 2 queries" in mask_lab(kind="padding", n=4).alt

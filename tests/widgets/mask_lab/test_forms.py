@@ -9,10 +9,10 @@ from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from mhsa_lib import functional as F
 from mhsa_lib import masks
-from mhsa_lib.widgets import MaskLab
 from tests.widgets.conftest import node
 from tests.widgets.mask_lab.grid import cell, shown, written
 from tests.widgets.mask_lab.random_masks import random_cases
+from tests.widgets.six_words import mask_lab
 
 
 def made(text: str) -> torch.Tensor:
@@ -56,7 +56,7 @@ def test_the_copied_text_makes_the_mask_in_both_polarities_and_forms():
 
 
 def test_both_polarities_stand_side_by_side_and_can_be_copied(open_figure):
-    page = open_figure(MaskLab(kind="sliding window", n=2))
+    page = open_figure(mask_lab(kind="sliding window", n=2))
     mask = masks.sliding_window(2).dense(6, 6)
     letters = {True: "T", False: "F"}
     for api, wanted in (
@@ -75,7 +75,7 @@ def test_both_polarities_stand_side_by_side_and_can_be_copied(open_figure):
 
 
 def test_the_mistake_hands_each_mask_to_the_other(open_figure):
-    page, lab = open_figure(MaskLab()), MaskLab()
+    page, lab = open_figure(mask_lab()), mask_lab()
     wrong = F.softmax(torch.tensor(lab.scores), ~lab.mask[None])[0]
     assert shown(page, "Weights after the mistake") == written(wrong, ~lab.mask)
     said = page.locator(".mhsa-three > div").last.inner_text()
@@ -83,7 +83,7 @@ def test_the_mistake_hands_each_mask_to_the_other(open_figure):
 
 
 def test_the_additive_form_is_one_tensor_for_both(open_figure):
-    page, lab = open_figure(MaskLab()), MaskLab()
+    page, lab = open_figure(mask_lab()), mask_lab()
     page.get_by_label("form", exact=True).select_option("additive")
     texts = page.locator(".mhsa-text pre").all_inner_texts()
     assert texts[0] == texts[1]

@@ -5,6 +5,7 @@ import torch
 
 from mhsa_lib.widgets import MaskLab
 from tests.widgets.mask_lab.grid import whole
+from tests.widgets.six_words import mask_lab
 
 BAD = ["<img src=x onerror=alert(1)>", '"', "שלום", "e\u0301", "👩‍👩‍👧", "", "x" * 1000]
 
@@ -35,7 +36,7 @@ def test_any_token_is_text_and_nothing_runs_off_a_phone(open_figure, theme):
 
 def test_ink_can_be_told_from_paper_in_both_themes(open_figure):
     for theme in ("light", "dark"):
-        page = open_figure(MaskLab(), theme=theme)
+        page = open_figure(mask_lab(), theme=theme)
         colours = page.evaluate(
             "() => ['true', 'false'].map((on) => getComputedStyle(document.querySelector("
             "`.mhsa-paint [aria-pressed=${on}]`)).backgroundColor)"

@@ -5,10 +5,11 @@ import torch
 from mhsa_lib.widgets import MaskLab
 from tests.widgets.conftest import milliseconds
 from tests.widgets.mask_lab.grid import cell, pressed, shown, whole, written
+from tests.widgets.six_words import mask_lab
 
 
 def test_a_click_paints_and_makes_the_preset_your_own(open_figure):
-    page, lab = open_figure(MaskLab()), MaskLab()
+    page, lab = open_figure(mask_lab()), mask_lab()
     cell(page, "The", "mat").click()
     mask = lab.mask.clone()
     mask[0, 5] = True
@@ -17,11 +18,11 @@ def test_a_click_paints_and_makes_the_preset_your_own(open_figure):
     assert pressed(page) == mask.tolist()
     assert shown(page) == written(lab.weights, mask)
     cell(page, "The", "mat").click()
-    assert pressed(page) == MaskLab().mask.tolist()
+    assert pressed(page) == mask_lab().mask.tolist()
 
 
 def test_a_drag_paints_every_cell_that_it_passes_with_one_value(open_figure):
-    page = open_figure(MaskLab())
+    page = open_figure(mask_lab())
     cell(page, "The", "sat").hover()
     page.mouse.down()
     for key in ("on", "the", "mat"):
@@ -29,15 +30,15 @@ def test_a_drag_paints_every_cell_that_it_passes_with_one_value(open_figure):
     cell(page, "mat", "mat").hover()  # already allowed: a stroke never takes back
     page.mouse.up()
     cell(page, "cat", "mat").hover()  # the stroke has ended
-    mask = MaskLab().mask.clone()
+    mask = mask_lab().mask.clone()
     mask[0, 2:] = True
     assert pressed(page) == mask.tolist()
 
 
 def test_a_tap_paints(open_figure):
-    page = open_figure(MaskLab(), width=390, has_touch=True)
+    page = open_figure(mask_lab(), width=390, has_touch=True)
     cell(page, "cat", "The").tap()
-    mask = MaskLab().mask.clone()
+    mask = mask_lab().mask.clone()
     mask[1, 0] = False
     assert pressed(page) == mask.tolist()
 
@@ -56,8 +57,8 @@ def drag_a_finger(page, *places):
 
 
 def test_a_finger_paints_every_cell_that_it_passes(open_figure):
-    page = open_figure(MaskLab(), width=390, has_touch=True)
-    mask = MaskLab().mask.clone()
+    page = open_figure(mask_lab(), width=390, has_touch=True)
+    mask = mask_lab().mask.clone()
     drag_a_finger(page, *(cell(page, "The", key) for key in ("cat", "sat", "on", "the")))
     mask[0, 1:5] = True
     assert pressed(page) == mask.tolist()
@@ -76,15 +77,15 @@ def test_a_finger_paints_every_cell_that_it_passes(open_figure):
 
 
 def test_a_finger_outside_the_grid_scrolls_the_page_and_paints_nothing(open_figure):
-    page = open_figure(MaskLab(), width=390, has_touch=True)
+    page = open_figure(mask_lab(), width=390, has_touch=True)
     below = page.get_by_role("table", name="Weights of the chosen head").locator("tbody tr")
     drag_a_finger(page, *(below.nth(i) for i in range(5, -1, -1)))
     assert page.evaluate("scrollY") > 0
-    assert pressed(page) == MaskLab().mask.tolist()
+    assert pressed(page) == mask_lab().mask.tolist()
 
 
 def test_the_keyboard_reaches_and_paints_every_cell(open_figure):
-    page = open_figure(MaskLab())
+    page = open_figure(mask_lab())
     page.get_by_label("head", exact=True).focus()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "all"
@@ -92,7 +93,7 @@ def test_the_keyboard_reaches_and_paints_every_cell(open_figure):
         page.keyboard.press(key)
     assert page.evaluate("document.activeElement.ariaLabel") == "The looks at cat"
     page.keyboard.press("Space")
-    mask = MaskLab().mask.clone()
+    mask = mask_lab().mask.clone()
     mask[0, 1] = True
     assert pressed(page) == mask.tolist()
     page.keyboard.press("End")
@@ -102,14 +103,14 @@ def test_the_keyboard_reaches_and_paints_every_cell(open_figure):
 
 
 def test_after_a_mouse_the_keyboard_still_paints_the_same_cell(open_figure):
-    page = open_figure(MaskLab())
+    page = open_figure(mask_lab())
     cell(page, "The", "mat").click()
     page.keyboard.press("Space")
-    assert pressed(page) == MaskLab().mask.tolist()
+    assert pressed(page) == mask_lab().mask.tolist()
 
 
 def test_tokens_switch_rows_and_columns_and_the_corner_everything(open_figure):
-    page = open_figure(MaskLab(kind="none"))
+    page = open_figure(mask_lab(kind="none"))
     whole(page, "query sat, whole row").click()
     whole(page, "key The, whole column").click()
     mask = torch.ones(6, 6, dtype=torch.bool)
@@ -122,9 +123,9 @@ def test_tokens_switch_rows_and_columns_and_the_corner_everything(open_figure):
 
 
 def test_your_own_starts_from_the_mask_that_is_there(open_figure):
-    page = open_figure(MaskLab(kind="prefix", n=2))
+    page = open_figure(mask_lab(kind="prefix", n=2))
     page.get_by_label("mask", exact=True).select_option("your own")
-    assert pressed(page) == MaskLab(kind="prefix", n=2).mask.tolist()
+    assert pressed(page) == mask_lab(kind="prefix", n=2).mask.tolist()
 
 
 def test_painting_answers_within_a_blink(open_figure, report):

@@ -11,17 +11,18 @@ from mhsa_lib.widgets.mask_lab import RULES
 from tests.widgets.conftest import confirm
 from tests.widgets.mask_lab.grid import cell, pressed, shown, whole, written
 from tests.widgets.plain_model import mount_again
+from tests.widgets.six_words import mask_lab
 
 
 def test_every_kind_and_head_shows_the_weights_of_pytorch(open_figure):
-    page = open_figure(MaskLab())
+    page = open_figure(mask_lab())
     menu = page.get_by_label("mask", exact=True)
     assert menu.locator("option").all_inner_texts() == [*RULES, "your own"]
     for kind in RULES:
         menu.select_option(kind)
         for head in range(3):
             page.get_by_label("head", exact=True).select_option(str(head))
-            lab = MaskLab(kind=kind, head=head)
+            lab = mask_lab(kind=kind, head=head)
             assert pressed(page) == lab.mask.tolist(), kind
             assert shown(page) == written(lab.weights, lab.mask), (kind, head)
 
@@ -31,21 +32,21 @@ def test_every_kind_and_head_shows_the_weights_of_pytorch(open_figure):
     [("padding", "length"), ("prefix", "prefix"), ("sliding window", "window")],
 )
 def test_the_one_number_of_a_rule_is_typed_and_slid(open_figure, kind, name):
-    page = open_figure(MaskLab())
+    page = open_figure(mask_lab())
     page.get_by_label("mask", exact=True).select_option(kind)
     dials = page.locator(".mhsa-dial:visible")
     assert dials.count() == 1
     confirm(dials.get_by_label(f"{name}, exactly"), "2")
-    assert pressed(page) == MaskLab(kind=kind, n=2).mask.tolist()
+    assert pressed(page) == mask_lab(kind=kind, n=2).mask.tolist()
     dials.get_by_label(name, exact=True).focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    assert pressed(page) == MaskLab(kind=kind, n=4).mask.tolist()
+    assert pressed(page) == mask_lab(kind=kind, n=4).mask.tolist()
 
 
 @pytest.mark.parametrize("typed", ["", "0", "-3", "1e300", "2.5", "99"])
 def test_a_number_that_does_not_fit_is_explained_and_changes_nothing(open_figure, typed):
-    page = open_figure(MaskLab(kind="sliding window", n=2))
+    page = open_figure(mask_lab(kind="sliding window", n=2))
     before = shown(page)
     confirm(page.get_by_label("window, exactly"), typed)
     alert = page.locator("[role=alert]")
@@ -56,7 +57,7 @@ def test_a_number_that_does_not_fit_is_explained_and_changes_nothing(open_figure
 
 
 def test_an_empty_row_shows_what_every_implementation_answers(open_figure):
-    page = open_figure(MaskLab())
+    page = open_figure(mask_lab())
     expect(page.get_by_role("status")).to_contain_text("Every query has a key.")
     table = page.locator(".mhsa-answers")
     assert table.count() == 0
@@ -74,12 +75,12 @@ def test_an_empty_row_shows_what_every_implementation_answers(open_figure):
 
 
 def test_setting_a_trait_redraws_and_ending_the_figure_stops_listening(open_figure):
-    lab = MaskLab()
+    lab = mask_lab()
     page = open_figure(lab)
     mount_again(page, lab)
     assert page.evaluate("saved") == 0  # drawing writes nothing back
     page.evaluate("model.set('kind', 'prefix'); model.set('n', 2); model.set('head', 1)")
-    lab = MaskLab(kind="prefix", n=2, head=1)
+    lab = mask_lab(kind="prefix", n=2, head=1)
     assert shown(page) == written(lab.weights, lab.mask)
     lab.mask = masks.causal & masks.key_padding([4])
     page.evaluate("rows => model.set('painted', rows)", lab.painted)
