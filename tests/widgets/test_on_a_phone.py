@@ -3,7 +3,7 @@
 import pytest
 
 from mhsa_lib import widgets
-from tests.widgets.every_figure import MAKE, every_figure, output_sum
+from tests.widgets.every_figure import MAKE, every_figure
 
 PHONE = (
     339  # the width of a figure in the book on a phone of 390 pixels, and the test's margins
@@ -29,7 +29,7 @@ def test_nothing_is_cut_on_a_phone_without_a_sign(open_figure, name):
 @pytest.mark.parametrize(
     "make",
     [
-        output_sum,
+        widgets.OutputSum,
         lambda: widgets.ShapeTracer(d_model=768, n_heads=12, seq=2048),
         lambda: widgets.HeadBudget(n_heads=32),
         widgets.CacheCalculator,
@@ -40,7 +40,7 @@ def test_what_a_chapter_asks_about_fits_a_phone(open_figure, make):
 
 
 def test_words_in_a_drawing_can_be_read_on_a_phone(open_figure):
-    page = open_figure(output_sum(), width=PHONE)
+    page = open_figure(widgets.OutputSum(), width=PHONE)
     heights = page.locator(".mhsa-scroll svg text").evaluate_all(
         "all => all.map(one => one.getScreenCTM().a"
         " * parseFloat(getComputedStyle(one).fontSize))"
