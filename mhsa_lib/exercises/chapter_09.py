@@ -1,5 +1,85 @@
 """Exercises of chapter 09, the whole pass."""
 
-from mhsa_lib.exercises.kinds import Exercise
+from collections.abc import Iterator
+from typing import Any
 
-EXERCISES: dict[str, Exercise] = {}
+import torch
+from torch import Tensor
+
+from mhsa_lib import examples, masks
+from mhsa_lib import functional as F
+from mhsa_lib.exercises.core import attend, drawn, multi_head_attention
+from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
+
+
+def cross_attention(
+    x: Tensor,
+    context: Tensor,
+    W_Q: Tensor,
+    W_K: Tensor,
+    W_V: Tensor,
+    W_O: Tensor,
+    n_heads: int,
+) -> Tensor:
+    """Queries from x, keys and values from context."""
+    q = F.split_heads(x @ W_Q, n_heads)
+    k, v = (F.split_heads(context @ W, n_heads) for W in (W_K, W_V))
+    return F.concat_heads(attend(q, k, v, None)) @ W_O
+
+
+def _first_number_under_a_causal_mask() -> float:
+    x, mha = examples.worked()
+    with torch.no_grad():
+        return float(mha(x, mask=masks.causal)[0, 0])
+
+
+def _matrices(d_model: int) -> dict[str, Tensor]:
+    return {
+        f"W_{name}": drawn(d_model, d_model, seed=seed) / 2
+        for seed, name in enumerate("QKVO", start=1)
+    }
+
+
+def _two_sequences() -> Iterator[dict[str, Any]]:
+    for n_query, n_key, d_model, n_heads in ((1, 1, 2, 1), (2, 2, 4, 2), (2, 5, 12, 3)):
+        x, context = drawn(1, n_query, d_model), drawn(1, n_key, d_model, seed=9)
+        yield {"x": x, "context": context, **_matrices(d_model), "n_heads": n_heads}
+
+
+def _noticed(broken: Any) -> str:
+    """Why a mistake is not one that only more heads show; "" if it is."""
+    for n_heads in (1, 2, 3):
+        given = {"x": drawn(2, 5, 12), **_matrices(12)}
+        right = multi_head_attention(**given, n_heads=n_heads, mask=None)
+        found = broken(**given, n_heads=n_heads, mask=None)
+        if not isinstance(found, Tensor) or found.shape != right.shape:
+            return f"With n_heads = {n_heads}, y should be a tensor of {tuple(right.shape)}."
+        same = torch.allclose(found, right, atol=1e-4)
+        if n_heads == 1 and not same:
+            return "With one head y is wrong already: a test with one head would notice."
+        if n_heads > 1 and same:
+            return f"With n_heads = {n_heads}, y is right: there is no mistake to notice."
+    return ""
+
+
+EXERCISES: dict[str, Exercise] = {
+    "first_number": Value(
+        _first_number_under_a_causal_mask,
+        because="Token 0 sees only itself, so its z is its own values.",
+        wrong={
+            1.0: "That is the first number of concat; W_O is still to come.",
+            0.4: "That is what head 0 writes. Head 1 writes into y[0, 0] too.",
+            1.85: "You took a row of W_O. A number of y is a row of concat times a column.",
+            2.65: "Those are the numbers of x. W_V exchanges two columns.",
+        },
+    ),
+    "cross_attention": Function(
+        cross_attention,
+        _two_sequences,
+        because="As many rows of y as x has, each an average over the words of context.",
+    ),
+    "unnoticed": Invented(
+        _noticed,
+        because="Right with one head, wrong with two and three: test with at least two heads.",
+    ),
+}
