@@ -23,13 +23,14 @@ def heat_map(
     tokens: Sequence[str],
     keys: Sequence[str] | None = None,
     title: str | None = None,
+    axes: tuple[str, str] = ("query", "key"),
 ) -> None:
     """Draw one head: a row per query, a column per key, darker is more.
 
     ``weights`` is (query, key); leading axes of size 1 are dropped. ``tokens`` name the
-    queries, and the keys too unless ``keys`` are given. Up to 8 tokens the numbers stand in
-    the cells, where "0" is exactly zero; a NaN is hatched. Raises ``ValueError`` if shapes and
-    tokens disagree or a weight lies outside [0, 1].
+    queries, and the keys too unless ``keys`` are given; ``axes`` say what rows and columns are.
+    Up to 8 tokens the numbers stand in the cells, where "0" is exactly zero; a NaN is hatched.
+    Raises ``ValueError`` if shapes and tokens disagree or a weight lies outside [0, 1].
 
     >>> heat_map(torch.eye(3), ["I", "saw", "it"])
     """
@@ -47,8 +48,8 @@ def heat_map(
     ax = fig.add_subplot(box_aspect=height / width)
     image = _panel(ax, weights)
     _name_axes(ax, tokens, keys, height, width)
-    ax.set_xlabel("key", fontsize=style.TEXT)
-    ax.set_ylabel("query", fontsize=style.TEXT)
+    ax.set_xlabel(axes[1], fontsize=style.TEXT)
+    ax.set_ylabel(axes[0], fontsize=style.TEXT)
     if title:
         ax.set_title(title, fontsize=style.TEXT + 1, parse_math=False)
     if max(n_query, n_key) <= NUMBERS_UP_TO:

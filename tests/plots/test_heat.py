@@ -75,6 +75,12 @@ def test_queries_run_down_and_keys_to_the_right():
     assert ax.yaxis_inverted()
 
 
+def test_rows_and_columns_can_be_something_else():
+    plots.heat_map(torch.eye(2, 3), ["head 0", "head 1"], list("abc"), axes=("head", "word"))
+    (ax,) = panels(drawn())
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("head", "word")
+
+
 def test_small_heads_show_their_numbers_and_exact_zeros():
     plots.heat_map(torch.tensor([[1.0, 0.0], [0.001, 0.999]]), ["a", "b"])
     (ax,) = panels(drawn())
