@@ -1,6 +1,7 @@
 """The shape pipeline: one box per wire of a trace."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.lines import Line2D
@@ -21,30 +22,38 @@ NAME, LINE = 0.42, 0.165
 """Inches: a wire's name with room for sheets, and a line of text below a box."""
 
 GROWS = "#f3c9a8"
+HERE, SIGN = "#fff0b3", 0.2
+"""What is behind the wires of a chapter, and inches for the words above it."""
+
 VIEW = (0, (3, 2))
 
 Column = list[Step]
 
 
-def pipeline(wires: Wires) -> None:
+def pipeline(wires: Wires, here: Sequence[str] = ()) -> None:
     """Draw the shapes of a trace, from left to right in order of computation.
 
     The sides of a box grow with the square root of its last two sizes, on one scale for all
     boxes; batch and heads are sheets behind it. Each side has the colour of its axis. A dashed
     outline is a view, a solid one a copy, a filled box (query × key) grows with the square of
-    the length. Raises ``ValueError`` if nothing was traced.
+    the length. The wires ``here`` are marked "you are here". Raises ``ValueError`` if nothing
+    was traced, or no such wire.
 
     >>> import torch
     >>> from mhsa_lib import MultiHeadAttention, trace
     >>> mha = MultiHeadAttention(12, 3)
     >>> with trace(mha) as wires:
     ...     y = mha(torch.zeros(6, 12))
-    >>> pipeline(wires)
+    >>> pipeline(wires, here=["scores", "weights"])
     """
     steps = list(wires.steps.values())
     if not steps:
         raise ValueError(
             "the trace holds no wires; run a forward pass inside `with trace(…)` first."
+        )
+    if unknown := set(here) - set(wires.steps):
+        raise ValueError(
+            f"here={sorted(unknown)} are no wires of this trace; choose from {[*wires.steps]}."
         )
     rows = _rows(_columns(steps))
     lane = NAME + LARGEST + 0.1 + LINE * max(len(step.axes) for step in steps) + 0.12
@@ -52,15 +61,16 @@ def pipeline(wires: Wires) -> None:
     handles = _handles(steps)
     n_across = int(max(width, 6.4) / (0.067 * max(len(h.get_label()) for h in handles) + 0.5))
     legend = LINE * 1.15 * -(-len(handles) // n_across) + 0.4
-    height = lane * sum(max(map(len, row)) for row in rows) + legend
+    start = SIGN if here else 0.0
+    height = start + lane * sum(max(map(len, row)) for row in rows) + legend
     fig = style.figure(max(width, 6.4), height)
     fig.set_layout_engine("none")
     ax = fig.add_axes((0, 0, 1, 1), xlim=(0, fig.get_figwidth()), ylim=(height, 0))
     ax.axis("off")
     scale = LARGEST / math.sqrt(max(size for step in steps for size in step.shape[-2:]))
-    top = 0.0
+    top = start
     for row in rows:
-        _draw_row(ax, row, top, lane, scale)
+        _draw_row(ax, row, top, lane, scale, here)
         top += lane * max(map(len, row))
     fig.legend(
         handles=handles,
@@ -103,7 +113,9 @@ def _width(column: Column) -> float:
     return max(0.067 * longest + 0.3, LARGEST + SHIFT * SHEETS + 0.2)
 
 
-def _draw_row(ax: Any, row: list[Column], top: float, lane: float, scale: float) -> None:
+def _draw_row(
+    ax: Any, row: list[Column], top: float, lane: float, scale: float, here: Sequence[str]
+) -> None:
     n_lanes, left = max(map(len, row)), 0.0
     middle = top + (n_lanes - 1) * lane / 2 + NAME + LARGEST / 2
     for i, column in enumerate(row):
@@ -112,8 +124,21 @@ def _draw_row(ax: Any, row: list[Column], top: float, lane: float, scale: float)
             ax.annotate("", (left + 0.1, middle), (left - 0.08, middle), arrowprops=arrow)
         first = top + (n_lanes - len(column)) * lane / 2
         for j, step in enumerate(column):
+            if step.wire in here:
+                _mark(ax, left, first + lane * j, _width(column), lane, step.wire == here[0])
             _box(ax, step, left + 0.12, first + lane * j, scale)
         left += _width(column)
+
+
+def _mark(ax: Any, left: float, top: float, width: float, lane: float, first: bool) -> None:
+    above = SIGN if first else 0.0
+    ax.add_patch(
+        Rectangle((left, top - above), width, lane + above, facecolor=HERE, lw=0, zorder=0)
+    )
+    if first:
+        ax.text(
+            left + 0.12, top - 0.08, "you are here", fontsize=9, va="center", style="italic"
+        )
 
 
 def _box(ax: Any, step: Step, left: float, top: float, scale: float) -> None:

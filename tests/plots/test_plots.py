@@ -90,6 +90,9 @@ PICTURES = {
         torch.randn(12, 6, 4), torch.nn.Linear(48, 48), position=2
     ),
     "mask": lambda: plots.mask(masks.causal & masks.key_padding([5, 3]), 5),
+    "mask, words": lambda: plots.mask(
+        masks.key_padding([2, 3]), 2, 3, TOKENS, ["one $x_", "two"]
+    ),
     "mask, large": lambda: plots.mask(masks.sliding_window(9), 64),
     "wall": lambda: plots.wall({"loops": {"none": 0.0}, "GPT-2": {"none": "always causal"}}),
     "wall, large": lambda: plots.wall(
@@ -292,6 +295,8 @@ WRONG = {
                    coordinates=[8]), r"coordinates \[8\] must lie in 0 to 7"),
     "mask sizes": (lambda: plots.mask(torch.ones(3, 3, dtype=torch.bool), 4),
                    r"mask \(3, 3\) is not .* n_query=4, n_key=4"),
+    "mask tokens": (lambda: plots.mask(masks.causal, 2, tokens=TOKENS), "entries for 2"),
+    "mask titles": (lambda: plots.mask(masks.causal, 2, titles=TOKENS), "entries for 1"),
     "no size": (lambda: plots.mask(masks.causal, 0), "n_query=0 is not a size"),
     "many masks": (lambda: plots.mask(torch.ones(9, 2, 2, dtype=torch.bool), 2), "9 pictures"),
     "no results": (lambda: plots.wall({}), "results is empty"),
@@ -442,6 +447,15 @@ def test_a_square_stands_where_a_query_may_look():
     assert [t.get_text() for t in ax.get_xticklabels()] == ["0", "1", "2", "3", "4"]
     assert ax.yaxis_inverted()
     assert {"may look", "may not", "query", "key"} <= said(drawn())
+
+
+def test_words_name_the_keys_and_the_last_of_them_the_queries():
+    plots.mask(masks.key_padding([2, 3]), 2, 3, tokens=["I", "saw", "it"], titles=["a", "b"])
+    first, second = drawn().axes
+    for ax in (first, second):
+        assert [t.get_text() for t in ax.get_xticklabels()] == ["I", "saw", "it"]
+    assert [t.get_text() for t in first.get_yticklabels()] == ["saw", "it"]
+    assert [ax.get_title() for ax in (first, second)] == ["a", "b"]
 
 
 def test_each_sequence_of_a_padding_mask_is_drawn():
