@@ -1,6 +1,6 @@
 """Tables drawn as squares: masks, and the wall of equal implementations."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,31 +15,46 @@ ALLOWED = "#1d548b"
 PASS, FAIL, NOT_APPLICABLE = "#d3ecf7", "#f6c9a3", "#f2f2f2"
 
 
-def mask(predicate: Predicate | Tensor, n_query: int, n_key: int | None = None) -> None:
+def mask(
+    predicate: Predicate | Tensor,
+    n_query: int,
+    n_key: int | None = None,
+    tokens: Sequence[str] | None = None,
+    titles: Sequence[str] | None = None,
+) -> None:
     """Draw who may look at whom: a row per query, a filled square where it may look.
 
     ``predicate`` comes from ``mhsa_lib.masks``, or is a boolean tensor (…, query, key), True =
-    may look. Leading axes are drawn side by side. Queries are the last positions of the keys.
-    Raises ``TypeError`` for another dtype and ``ValueError`` for sizes that do not fit.
+    may look. Leading axes are drawn side by side, under ``titles`` or "sequence 0" …. Queries
+    are the last positions of the keys. ``tokens`` name the keys, and with them the queries;
+    without them positions do. Raises ``TypeError`` for another dtype and ``ValueError`` for
+    sizes or numbers of names that do not fit.
 
     >>> from mhsa_lib import masks
     >>> mask(masks.causal & masks.key_padding([5, 3]), n_query=5)
     """
     n_key = n_query if n_key is None else n_key
     panels = _dense(predicate, n_query, n_key)
+    if titles is None:
+        titles = [f"sequence {i}" for i in range(len(panels))] if len(panels) > 1 else [""]
+    _counted("titles", titles, len(panels))
+    _counted("tokens", tokens, n_key)
     side = min(0.34, 6.4 / (len(panels) * (n_key + 2)))
     fig = style.figure(
-        (n_key * side + 0.75) * len(panels) + 0.2, max(n_query * side, 0.4) + 1.15
+        (n_key * side + 0.75) * len(panels) + 0.2,
+        max(n_query * side, 0.4) + 1.15 + (style.text_width(tokens) - 0.35 if tokens else 0),
     )
     axs = fig.subplots(1, len(panels), squeeze=False)[0]
-    for i, (ax, allowed) in enumerate(zip(axs, panels, strict=True)):
+    for i, (ax, allowed, title) in enumerate(zip(axs, panels, titles, strict=True)):
         _squares(ax, allowed)
-        _number(ax, n_query, n_key, side)
+        if tokens is None:
+            _number(ax, n_query, n_key, side)
+        else:
+            _word(ax, tokens, n_query, side, beside=i == 0)
         ax.set_xlabel("key", fontsize=style.TEXT)
         if i == 0:
             ax.set_ylabel("query", fontsize=style.TEXT)
-        if len(panels) > 1:
-            ax.set_title(f"sequence {i}", fontsize=style.TEXT)
+        ax.set_title(title, fontsize=style.TEXT, parse_math=False)
     fig.legend(
         handles=[
             Patch(facecolor=ALLOWED, label="may look"),
@@ -129,6 +144,22 @@ def _number(ax: Any, n_query: int, n_key: int, side: float) -> None:
     ax.set_xticks([k + 0.5 for k in keys], [str(k) for k in keys])
     ax.set_yticks([q + 0.5 for q in queries], [str(q + n_key - n_query) for q in queries])
     ax.tick_params(labelsize=style.TEXT, length=0)
+
+
+def _word(ax: Any, tokens: Sequence[str], n_query: int, side: float, beside: bool) -> None:
+    """Name every key below, and the queries ``beside`` the squares."""
+    n_key = len(tokens)
+    text: dict[str, Any] = {"fontsize": style.TEXT, "parse_math": False}
+    places, names = style.labels(tokens, n_key * side)
+    ax.set_xticks([k + 0.5 for k in places], names, rotation=90, **text)
+    places, names = style.labels(tokens[n_key - n_query :], n_query * side)
+    ax.set_yticks([q + 0.5 for q in places], names if beside else [""] * len(names), **text)
+    ax.tick_params(length=0)
+
+
+def _counted(what: str, names: Sequence[str] | None, wanted: int) -> None:
+    if names is not None and len(names) != wanted:
+        raise ValueError(f"{what} has {len(names)} entries for {wanted}; give one each.")
 
 
 def _cases(results: Mapping[str, Mapping[str, float | str]]) -> list[str]:

@@ -23,6 +23,9 @@ PICTURES = {
         torch.randn(12, 6, 4), torch.nn.Linear(48, 48), position=2
     ),
     "mask": lambda: plots.mask(masks.causal & masks.key_padding([5, 3]), 5),
+    "mask, words": lambda: plots.mask(
+        masks.key_padding([2, 3]), 2, 3, TOKENS, ["one $x_", "two"]
+    ),
     "mask, large": lambda: plots.mask(masks.sliding_window(9), 64),
     "wall": lambda: plots.wall({"loops": {"none": 0.0}, "GPT-2": {"none": "always causal"}}),
     "wall, large": lambda: plots.wall(

@@ -39,6 +39,14 @@ WRONG = {
                    coordinates=[8]), r"coordinates \[8\] must lie in 0 to 7"),
     "mask sizes": (lambda: plots.mask(torch.ones(3, 3, dtype=torch.bool), 4),
                    r"mask \(3, 3\) is not .* n_query=4, n_key=4"),
+    "mask tokens": (
+        lambda: plots.mask(masks.causal, 2, tokens=TOKENS),
+        "entries for 2",
+    ),
+    "mask titles": (
+        lambda: plots.mask(masks.causal, 2, titles=TOKENS),
+        "entries for 1",
+    ),
     "no size": (lambda: plots.mask(masks.causal, 0), "n_query=0 is not a size"),
     "many masks": (lambda: plots.mask(torch.ones(9, 2, 2, dtype=torch.bool), 2), "9 pictures"),
     "no results": (lambda: plots.wall({}), "results is empty"),

@@ -23,6 +23,15 @@ def test_a_square_stands_where_a_query_may_look():
     assert {"may look", "may not", "query", "key"} <= said(drawn())
 
 
+def test_words_name_the_keys_and_the_last_of_them_the_queries():
+    plots.mask(masks.key_padding([2, 3]), 2, 3, tokens=["I", "saw", "it"], titles=["a", "b"])
+    first, second = drawn().axes
+    for ax in (first, second):
+        assert [t.get_text() for t in ax.get_xticklabels()] == ["I", "saw", "it"]
+    assert [t.get_text() for t in first.get_yticklabels()] == ["saw", "it"]
+    assert [ax.get_title() for ax in (first, second)] == ["a", "b"]
+
+
 def test_each_sequence_of_a_padding_mask_is_drawn():
     plots.mask(masks.padding([2, 1]), 2)
     first, second = drawn().axes
