@@ -176,7 +176,12 @@ class Split(Stage):
     def extra_repr(self) -> str:
         return f"n_heads={self.n_heads}"
 
-    def forward(self, q: QueryRows, k: KeyRows, v: ValueRows) -> tuple[Queries, Keys, Values]:
+    def forward(
+        self,
+        q: QueryRows,
+        k: KeyRows,
+        v: ValueRows,
+    ) -> tuple[Queries, Keys, Values]:
         return (
             F.split_heads(q, self.n_heads),
             F.split_heads(k, self.n_heads),
