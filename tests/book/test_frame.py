@@ -26,6 +26,9 @@ def tab(chromium, site):
     context.close()
 
 
+NUMBERS = [f"{n:02}" for n in range(1, 10)]
+
+
 # --- as files --------------------------------------------------------------------------------
 
 
@@ -41,6 +44,23 @@ def test_every_chapter_says_how_long_it_takes(chapters):
     assert [name for name, time in times.items() if time is None] == []
     minutes = [int(re.match(r"(\d+) min", time.text)[1]) for time in times.values()]
     assert all(3 <= m <= 60 for m in minutes)
+
+
+def test_parts_one_and_two_take_an_evening_and_the_first_page_adds_it_up(pages, chapters, say):
+    minutes = {}
+    for page in chapters:
+        if (number := page.name.removeprefix("notebooks/")[:2]) in NUMBERS:
+            said = page.soup.select_one(".book-time").text
+            minutes[number] = int(re.match(r"(\d+) min to read and run", said)[1])
+    say("Minutes to read", [" ".join(f"{n}: {m}" for n, m in sorted(minutes.items()))])
+    assert set(minutes) == set(NUMBERS)
+    assert max(minutes.values()) <= 15
+    first = pages["book/intro.html"].soup.select_one("article").text
+    sums = [int(n) for n in re.findall(r": (\d+) minutes", first)]
+    assert sum(minutes.values()) in sums
+    assert min(sums) <= 90
+    assert max(sums) <= 135
+    assert not re.search(r"[⟦⟧]|[Nn]inety", first)
 
 
 def test_every_chapter_can_be_downloaded_as_the_notebook_it_is(chapters):
