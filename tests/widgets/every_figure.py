@@ -10,8 +10,8 @@ from mhsa_lib.variants import GroupedQueryAttention
 def output_sum():
     mha = examples.attention()
     with trace(mha) as wires:
-        mha(examples.sentence())
-    return widgets.OutputSum(wires["z"], mha.W_O, examples.SENTENCE)
+        mha(examples.sentences()[0])
+    return widgets.OutputSum(wires["z"], mha.W_O, examples.SENTENCES[0])
 
 
 def followed():
@@ -30,6 +30,7 @@ MAKE = {
     "Predict": lambda: widgets.Predict("What shape is `x`?", torch.zeros(2, 6, 12).shape),
     "RepeaterLab": widgets.RepeaterLab,
     "ScaleLab": widgets.ScaleLab,
+    "SentenceLab": widgets.SentenceLab,
     "ShapeTracer": widgets.ShapeTracer,
     "StageStepper": widgets.StageStepper,
 }
