@@ -121,3 +121,13 @@ def test_lines_keep_to_their_words_when_the_room_changes(open_figure):
     page.set_viewport_size({"width": PHONE, "height": 900})
     page.wait_for_function(f"({POINTED})(0) === 'animal'")
     assert [page.evaluate(POINTED, h) for h in range(3)] == ["animal", "too", "avoided"]
+
+
+def test_on_the_narrowest_phone_no_word_covers_another(open_figure):
+    page = open_figure(SentenceLab(), width=270)  # of a phone of 320 pixels
+    boxes = [word.bounding_box() for word in page.locator(".mhsa-word, .mhsa-lasts").all()]
+    ends = [box["x"] + box["width"] for box in boxes]
+    assert all(end <= box["x"] + 1 for end, box in zip(ends, boxes[1:], strict=False))
+    fits = "e => e.scrollWidth <= e.clientWidth"
+    assert page.locator(".mhsa-word").evaluate_all(f"all => all.every({fits})")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 270

@@ -79,6 +79,6 @@ class SentenceLab(Figure):
         arcs(self.shown, self.word, self.off)
 
     def without_script(self) -> str:
-        """HTML for a page on which nothing runs: the still picture, and what it shows, in words."""
+        """HTML for a page on which nothing runs: a still picture, and the finding in words."""
         said = " ".join(told(s, self.word, self.off) for s in self.shown)
         return f"{super().without_script()}<p>{escape(said)}</p>"
