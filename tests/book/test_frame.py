@@ -125,11 +125,11 @@ def test_a_notebook_is_saved_with_its_name(tab, address):
 
 
 @pytest.mark.parametrize(("size", "shown"), [(DESKTOP, 400), (PHONE, 300)])
-def test_the_first_screen_shows_the_shape_tracer(tab, served, size, shown):
+def test_the_first_screen_shows_the_sentence_that_asks(tab, served, size, shown):
     tab.set_viewport_size(size)
     tab.goto(f"{served}/book/intro.html", wait_until="load")
     settle(tab)
-    box = tab.locator(".mhsa-shape-tracer[data-mhsa-alive]").bounding_box()
+    box = tab.locator(".mhsa-sentence-lab[data-mhsa-alive]").bounding_box()
     assert min(box["height"], size["height"] - box["y"]) >= shown
     assert tab.locator("article h1").bounding_box()["y"] < box["y"]
 

@@ -1,12 +1,12 @@
-"""Write the live figure of the first page: the shape tracer at the sizes of GPT-2."""
+"""Write the live figure of the first page: what the last word belongs to."""
 
 import argparse
 from pathlib import Path
 
-from mhsa_lib.widgets import ShapeTracer
+from mhsa_lib.widgets import SentenceLab
 from tools import ROOT
 
-FIRST = ROOT / "book" / "_generated" / "shape_tracer.html"
+FIRST = ROOT / "book" / "_generated" / "sentence_lab.html"
 
 
 def main() -> None:
@@ -14,9 +14,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, default=FIRST, help="file to write")
     file = parser.parse_args().write
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(
-        ShapeTracer(batch=1, seq=1024, d_model=768, n_heads=12).html(), encoding="utf-8"
-    )
+    file.write_text(SentenceLab().html(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,39 @@
+// @ts-check
+// The attention of a sentence, head by head: where each word looks, and what that writes into it.
+
+import { upTo } from "../shared/numbers.js";
+import { columns, matmul, softmax, transpose } from "../shared/tensor.js";
+
+/** @import { Matrix } from "../shared/tensor.js" */
+/** @typedef {{ W_Q: Matrix, W_K: Matrix, W_V: Matrix, W_O: Matrix }} Maps */
+/**
+ * One head: its weights (query, key), and what it adds to y (query, d_model).
+ * @typedef {{ weights: Matrix, part: Matrix }} Head
+ */
+
+/** Every head of the attention of x. @type {(x: Matrix, maps: Maps, n_heads: number) => Head[]} */
+export function attended(x, { W_Q, W_K, W_V, W_O }, n_heads) {
+  const [q, k, v] = [W_Q, W_K, W_V].map((W) => matmul(x, W));
+  const d_head = W_O.length / n_heads;
+  return upTo(n_heads).map((h) => {
+    const [from, to] = [h * d_head, (h + 1) * d_head];
+    const products = matmul(columns(q, from, to), transpose(columns(k, from, to)));
+    const weights = softmax(products.map((row) => row.map((s) => s / Math.sqrt(d_head))));
+    const z = matmul(weights, columns(v, from, to));
+    return { weights, part: matmul(z, W_O.slice(from, to)) };
+  });
+}
+
+/**
+ * y, (query, d_model), without the heads in `off`.
+ * @type {(heads: Head[], off: number[]) => Matrix}
+ */
+export const summed = (heads, off) =>
+  heads[0].part.map((row, w) =>
+    row.map((_, c) =>
+      heads.reduce((sum, { part }, h) => sum + (off.includes(h) ? 0 : part[w][c]), 0),
+    ),
+  );
+
+/** The word that a row of weights looks at most. @type {(row: number[]) => number} */
+export const most = (row) => row.indexOf(Math.max(...row));
