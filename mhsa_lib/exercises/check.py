@@ -3,6 +3,7 @@
 from typing import Any
 
 from mhsa_lib.exercises import (
+    chapter_00,
     chapter_01,
     chapter_02,
     chapter_03,
@@ -19,6 +20,7 @@ from mhsa_lib.exercises.verdict import Verdict, wrong
 
 ROOMS = (
     core,
+    chapter_00,
     chapter_01,
     chapter_02,
     chapter_03,

@@ -55,8 +55,8 @@ def test_every_page_has_the_same_contents(named, pages):
 
 def test_the_first_page_leads_to_the_first_chapter(pages):
     words, file = arrow(pages[FIRST], "right-next")
-    assert file.name == "01_from_averages_to_attention.html"
-    assert words == "01 From averages to attention"
+    assert file.name == "00_primer.html"
+    assert words == "00 Primer"
 
 
 def test_the_first_page_says_how_long_its_paths_are(pages):

@@ -1,0 +1,47 @@
+"""The teacher's sheet speaks of the chapters as they are; its lessons last as long as said."""
+
+import re
+
+import pytest
+
+from tests.notebooks.test_numbers import CHAPTERS, NAMES
+from tools import ROOT
+
+FIRST_PARTS = [stem for stem in CHAPTERS if stem[:2] <= "09"]
+
+
+@pytest.fixture(scope="module")
+def page():
+    return (ROOT / "book" / "teachers.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def sections(page):
+    """What the sheet says of each chapter, by the name in its heading."""
+    found = re.findall(r"^## (\d\d .+)\n((?:(?!^## ).*\n)*)", page, flags=re.MULTILINE)
+    return dict(found)
+
+
+def test_the_lessons_last_three_quarters_of_an_hour_and_twice_that(page):
+    tables = re.findall(r"\| minutes .*\n((?:\|.*\n)+)", page)
+    lasting = [sum(map(int, re.findall(r"^\| (\d+) \|", t, re.MULTILINE))) for t in tables]
+    assert lasting == [45, 45, 45, 90]
+
+
+def test_every_chapter_has_a_section_under_its_name(sections):
+    for name in [NAMES[stem] for stem in FIRST_PARTS]:
+        labels = re.findall(r"^\*\*(\w+)\.\*\*", sections[name], flags=re.MULTILINE)
+        asked = re.findall(r"^:::\{dropdown\} .+\?$", sections[name], flags=re.MULTILINE)
+        assert labels == ["Idea", "Misconception", "Project", "Exercises"], name
+        assert len(asked) == 2, name
+
+
+def test_a_chapter_shows_the_widget_that_is_to_be_projected(sections):
+    for stem in FIRST_PARTS:
+        code = "\n".join(c.source for c in CHAPTERS[stem].cells if c.cell_type == "code")
+        widgets = re.findall(r"`([A-Z]\w+[a-z][A-Z]\w+)`", sections[NAMES[stem]])
+        assert [name for name in widgets if f"{name}(" not in code] == [], stem
+
+
+def test_the_sheet_stays_short(page):
+    assert len(page.split()) <= 2500
