@@ -1,7 +1,7 @@
 """Every notebook, read once and handed to each test by name.
 
-A test that asks for ``chapter`` gets the numbered ones: notebooks of the appendix, a1_…, are for
-looking things up, without the frame and the exercises of a chapter.
+A test that asks for ``chapter`` gets the numbered ones. Notebooks of the appendix, a1_…, are
+for looking things up: they have neither the frame nor the exercises of a chapter.
 """
 
 import functools

@@ -4,10 +4,10 @@ import ast
 import builtins
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-PAGE = (ROOT / "book" / "claims.md").read_text(encoding="utf-8")
 TARGET = re.compile(r"^\((claim-[a-z0-9-]+)\)=$", flags=re.MULTILINE)
 LINK = re.compile(r"\{ref\}`[^`<]*<(claim-[a-z0-9-]+)>`")
 COLLECTED = {"a0": 47, "a1": 25, "a2": 15, "a3": 11, "a4": 10}
@@ -18,7 +18,14 @@ def read(path):
     return json.loads(path.read_text(encoding="utf-8"))["cells"]
 
 
-REFERENCE = read(ROOT / "notebooks" / "a1_claims_settled.ipynb")
+@cache
+def page() -> str:
+    return (ROOT / "book" / "claims.md").read_text(encoding="utf-8")
+
+
+@cache
+def reference():
+    return read(ROOT / "notebooks" / "a1_claims_settled.ipynb")
 
 
 def is_quiz(cell) -> bool:
@@ -58,13 +65,13 @@ def test_every_claim_is_settled_by_an_assertion():
 
 
 def test_the_page_lists_every_claim_once_and_nothing_else():
-    listed = LINK.findall(PAGE)
+    listed = LINK.findall(page())
     assert len(listed) == len(set(listed))
     assert set(listed) == settling_cells().keys()
 
 
 def test_the_page_says_how_much_of_the_collection_is_settled(record_property):
-    rows = {LINK.search(line)[1]: line for line in PAGE.splitlines() if LINK.search(line)}
+    rows = {LINK.search(line)[1]: line for line in page().splitlines() if LINK.search(line)}
     entered = collected() & rows.keys()
     settled = {claim for claim in entered if "*Open:*" not in rows[claim]}
     said = (
@@ -72,7 +79,7 @@ def test_the_page_says_how_much_of_the_collection_is_settled(record_property):
         f"{len(entered)} have an entry, and {len(settled)} of them leave nothing open."
     )
     record_property("said", said)
-    assert said in PAGE
+    assert said in page()
     assert len(settled) >= 98
 
 
@@ -81,18 +88,18 @@ def test_the_page_says_how_much_of_the_collection_is_settled(record_property):
 
 def entries() -> dict[str, str]:
     """The text of each entry of the appendix, by its claims."""
-    texts = ["".join(c["source"]) for c in REFERENCE if c["cell_type"] == "markdown"]
+    texts = ["".join(c["source"]) for c in reference() if c["cell_type"] == "markdown"]
     return {claim: text for text in texts for claim in TARGET.findall(text)}
 
 
 def test_the_reference_and_the_page_have_one_order():
     ours = list(entries())
-    assert [claim for claim in LINK.findall(PAGE) if claim in ours] == ours
+    assert [claim for claim in LINK.findall(page()) if claim in ours] == ours
 
 
 def test_they_give_one_verdict():
     """An entry for several claims may give several."""
-    verdict = {claim: word for word, claim in re.findall(r"\{ref\}`(\w+) <(.+?)>`", PAGE)}
+    verdict = {claim: word for word, claim in re.findall(r"\{ref\}`(\w+) <(.+?)>`", page())}
     differ = [
         claim
         for claim, text in entries().items()
@@ -102,7 +109,7 @@ def test_they_give_one_verdict():
 
 
 def test_what_is_open_rests_on_a_source():
-    rows = [line for line in PAGE.splitlines() if "*Open:*" in line]
+    rows = [line for line in page().splitlines() if "*Open:*" in line]
     from_source = [claim for claim, text in entries().items() if "*From the source.*" in text]
     assert sorted(LINK.search(row)[1] for row in rows) == sorted(from_source)
 
@@ -129,7 +136,7 @@ def test_every_cell_of_the_reference_runs_by_itself():
     """After the imports and the cell below them; and it leaves their names alone."""
     codes = [
         (cell["id"], "".join(cell["source"]))
-        for cell in REFERENCE
+        for cell in reference()
         if cell["cell_type"] == "code" and cell["id"] != "bootstrap"
     ]
     (_, imports), (_, common), *cells = codes
