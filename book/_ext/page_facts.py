@@ -83,7 +83,7 @@ def add(
     """Put the line under the title; on the first page, whose top is a figure's, at the end."""
     if doctree is None:
         return
-    chapter = str(context.get("page_source_suffix")) == ".ipynb"
+    chapter = re.match(r"notebooks/\d\d_", pagename)  # in the appendix nobody reads it all
     html = line(minutes(doctree) if chapter else None, links(context["header_buttons"]))
     before, title, after = context["body"].partition("</h1>\n")
     if pagename == app.config.root_doc:

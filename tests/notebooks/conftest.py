@@ -1,4 +1,8 @@
-"""Every notebook, read once and handed to each test by name."""
+"""Every notebook, read once and handed to each test by name.
+
+A test that asks for ``chapter`` gets the numbered ones. Notebooks of the appendix, a1_…, are
+for looking things up: they have neither the frame nor the exercises of a chapter.
+"""
 
 import functools
 
@@ -13,7 +17,8 @@ def read(path):
 
 
 def pytest_generate_tests(metafunc):
-    if "notebook" in metafunc.fixturenames:
-        paths = notebooks()
-        ids = [path.stem for path in paths]
-        metafunc.parametrize("notebook", [read(path) for path in paths], ids=ids)
+    chapters = [path for path in notebooks() if path.stem[0].isdigit()]
+    for name, paths in {"notebook": notebooks(), "chapter": chapters}.items():
+        if name in metafunc.fixturenames:
+            ids = [path.stem for path in paths]
+            metafunc.parametrize(name, [read(path) for path in paths], ids=ids)

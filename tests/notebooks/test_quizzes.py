@@ -26,8 +26,8 @@ def computed(node):
     return bool(names - set(dir(builtins)))
 
 
-def test_every_chapter_has_a_quiz(notebook):
-    assert any(quizzes(cell) for cell in code_cells(notebook))
+def test_every_chapter_has_a_quiz(chapter):
+    assert any(quizzes(cell) for cell in code_cells(chapter))
 
 
 def test_every_answer_is_computed(notebook):

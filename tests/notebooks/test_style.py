@@ -81,8 +81,8 @@ def test_there_is_one_title(notebook):
     assert len(re.findall(r"^# ", prose, flags=re.MULTILINE)) == 1
 
 
-def test_the_sections_of_the_frame_are_there_in_order(notebook):
-    headings = re.findall(r"^## (.+?)\s*$", markdown(notebook), flags=re.MULTILINE)
+def test_the_sections_of_the_frame_are_there_in_order(chapter):
+    headings = re.findall(r"^## (.+?)\s*$", markdown(chapter), flags=re.MULTILINE)
     assert [h for h in headings if h in FRAME] == FRAME
 
 
@@ -95,16 +95,19 @@ def test_the_imports_are_one_short_cell(notebook):
 # --- the size --------------------------------------------------------------------------------
 
 
-def test_a_code_cell_holds_one_idea(notebook):
-    lengths = [len(visible_lines(cell)) for cell in reader_cells(notebook)]
-    assert max(lengths) <= 15
+def test_a_code_cell_fits_on_a_screen(notebook):
+    assert max(len(visible_lines(cell)) for cell in reader_cells(notebook)) <= 15
+
+
+def test_a_code_cell_holds_one_idea(chapter):
+    lengths = [len(visible_lines(cell)) for cell in reader_cells(chapter)]
     assert statistics.median_low(lengths) <= 5
     assert statistics.quantiles(lengths, n=10)[-1] <= 12
 
 
-def test_a_chapter_can_be_read_in_one_sitting(notebook):
-    assert len(reader_cells(notebook)) <= 36
-    assert len(markdown(notebook).split()) <= 3000
+def test_a_chapter_can_be_read_in_one_sitting(chapter):
+    assert len(reader_cells(chapter)) <= 36
+    assert len(markdown(chapter).split()) <= 3000
 
 
 def test_no_two_code_cells_in_a_row(notebook):
@@ -180,16 +183,16 @@ def test_compared_outputs_name_no_address_path_version_or_time(notebook):
 # --- the exercises ---------------------------------------------------------------------------
 
 
-def test_there_are_three_exercises_and_each_has_a_hidden_solution(notebook):
-    text = markdown(notebook)
+def test_there_are_three_exercises_and_each_has_a_hidden_solution(chapter):
+    text = markdown(chapter)
     labels = re.findall(r"\{exercise-start\}[^\n]*\n(?::[^\n]*\n)*?:label: (\S+)", text)
     solved = re.findall(r"\{solution-start\} (\S+)\n(?::[^\n]*\n)*?:class: dropdown", text)
     assert len(labels) >= 3
     assert labels == solved
 
 
-def test_every_solution_was_executed(notebook):
-    solutions = list(between(notebook, "solution-start", "solution-end"))
+def test_every_solution_was_executed(chapter):
+    solutions = list(between(chapter, "solution-start", "solution-end"))
     assert len(solutions) >= 3
     assert all(cells for cells in solutions)
     assert all(cell.execution_count is not None for cells in solutions for cell in cells)
@@ -202,9 +205,9 @@ def checked(cells):
     return found and found[1]
 
 
-def test_every_exercise_ends_in_a_check_for_the_reader(notebook):
-    stubs = list(between(notebook, "exercise-start", "exercise-end"))
-    solutions = list(between(notebook, "solution-start", "solution-end"))
+def test_every_exercise_ends_in_a_check_for_the_reader(chapter):
+    stubs = list(between(chapter, "exercise-start", "exercise-end"))
+    solutions = list(between(chapter, "solution-start", "solution-end"))
     assert all(stubs)
     assert all("..." in cells[0].source for cells in stubs)
     if "exercises.check" not in stubs[0][-1].source:  # the later parts: assertions as yet
