@@ -26,6 +26,7 @@ widgets.Predict(
     wrong={"(query, key)": "Every sentence and every head has weights of its own."},
     options=["(batch, head, query, key)", "(query, key)"],
 )"""
+REMEMBER = ":::{admonition} Remember\n:class: tip\nThe three sentences that stay.\n:::"
 EXERCISES = {
     "Compute": (
         "Which word looks most at itself, in head 0 of the first sentence?",
@@ -51,7 +52,7 @@ def skeleton(label: str, title: str) -> list[Any]:
         code(QUIZ, metadata={"tags": ["hide-input"]}),
         text("Say what was seen, and why it is so."),
         code('print(tuple(wires["weights"].shape))'),
-        text("## What to remember\n\nThe three sentences that stay.\n\n## Exercises"),
+        text(f"## What to remember\n\n{REMEMBER}\n\n## Exercises"),
     ]
     for head, (name, (question, stub)) in enumerate(EXERCISES.items()):
         key = f"{label}-{name.lower().replace(' ', '-')}"
