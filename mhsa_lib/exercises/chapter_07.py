@@ -20,6 +20,31 @@ def owner() -> tuple[int, int]:
     return int(head), int(number)
 
 
+LAID_OUT = {
+    "A": ((1, 2, 5, 3), (30, 15, 3, 1)),
+    "B": ((4, 2, 5, 3), (30, 3, 6, 1)),
+    "C": ((4, 2, 1, 3), (6, 3, 3, 1)),
+    "D": ((4, 2, 5, 3), (40, 4, 8, 1)),
+}
+
+
+def views() -> set[str]:
+    """Which ways to lay out ``z`` let concat be a view, by trying."""
+    return {
+        name
+        for name, (shape, strides) in LAID_OUT.items()
+        if _merges(torch.zeros(160).as_strided(shape, strides))
+    }
+
+
+def _merges(z: Tensor) -> bool:
+    try:
+        z.transpose(1, 2).view(z.shape[0], z.shape[2], -1)
+    except RuntimeError:
+        return False
+    return True
+
+
 class MixedSplit(Split):
     """Cut without exchanging words and heads: a row of a head is a piece of some word."""
 
@@ -35,6 +60,14 @@ class MixedConcat(Concat):
 
     def forward(self, z: Tensor) -> Any:
         return z.reshape(*z.shape[:-3], z.shape[-2], -1)
+
+
+HINTS = {
+    "both mistakes at once": (
+        " There head 0 holds words 0, 1 and a piece of word 2, and puts them back in place:"
+        " what happens among these words shows nothing."
+    )
+}
 
 
 def _layers() -> Iterator[tuple[str, MultiHeadAttention, bool]]:
@@ -64,7 +97,7 @@ def misjudged(mixes_up: Any) -> str:
         if found is ... or found is None:
             return "It returns nothing yet; return True or False."
         if bool(found) != mixes:
-            return f"For {said}, it says {bool(found)}."
+            return f"For {said}, it says {bool(found)}.{HINTS.get(said, '')}"
     return ""
 
 
@@ -77,6 +110,16 @@ EXERCISES: dict[str, Exercise] = {
             (4, 8): "We count heads from 0.",
             (3, 9): "We count numbers from 0.",
             (8, 3): "First the head, then the number.",
+        },
+    ),
+    "views": Value(
+        views,
+        because="In B and C a step to the next head is 3, as long as a head.",
+        wrong={
+            frozenset("B"): "C has one word; there too a step to the next head is 3.",
+            frozenset("ABC"): "In A a step to the next head is 15, even in a single sentence.",
+            frozenset("BCD"): "In D a step to the next head is 4, and a head has 3 numbers.",
+            frozenset("AD"): "These are the ones that need a copy.",
         },
     ),
     "mixes_up": Invented(

@@ -26,6 +26,12 @@ def test_a_column_belongs_to_the_head_whose_width_reaches_it():
     assert "from 0" in check("owner_of_column", (4, 8)).text
 
 
+def test_strides_decide_whether_concat_copies():
+    assert check("views", {"B", "C"})
+    assert "15" in check("views", {"A", "B", "C"}).text
+    assert "is 4" in check("views", {"B", "C", "D"}).text
+
+
 def test_reordering_the_words_finds_all_mistakes():
     assert check("mixes_up", by_order)
 
@@ -54,6 +60,16 @@ def test_looking_for_the_future_does_not_find_both_mistakes_at_once():
         return not torch.equal(before, after)
 
     assert "both mistakes at once, it says False" in check("mixes_up", leaks).text
+
+
+def test_two_words_of_one_stretch_may_change_places_unseen():
+    def by_the_first_two(layer):
+        swapped = [1, 0, 2, 3, 4, 5, 6]
+        return not torch.allclose(layer(X[swapped]), layer(X)[swapped], atol=1e-5)
+
+    said = check("mixes_up", by_the_first_two).text
+    assert "both mistakes at once, it says False" in said
+    assert "head 0 holds words 0, 1" in said
 
 
 def test_the_wrong_merge_gives_tired_a_place_and_the_animal_to_avoided():
