@@ -40,6 +40,11 @@ def judge(tab, size, colours, left_out=()):
     ]
 
 
+CUT = """(printed) => [...document.querySelectorAll(`div.cell ${printed} pre`)]
+  .filter(pre => pre.checkVisibility() && pre.scrollWidth > pre.clientWidth + 1)
+  .map(pre => pre.textContent.slice(0, 60))"""
+
+
 def too_wide(tab):
     found = []
     for size in (DESKTOP, WIDE, TABLET, PHONE):
@@ -47,6 +52,8 @@ def too_wide(tab):
         width = tab.evaluate("document.documentElement.scrollWidth")
         if width > size["width"] + 1:
             found.append(f"{size['width']}: {width - size['width']} px too wide")
+        printed = ".cell_input" if size == PHONE else ""  # there, printed columns may scroll
+        found += [f"{size['width']}: cut {text!r}" for text in tab.evaluate(CUT, printed)]
     return found
 
 
