@@ -35,6 +35,6 @@ EXERCISES: dict[str, Exercise] = {
         },
     ),
     "attend_elsewhere": Invented(
-        _looks_at_itself, because="The longer of two alike vectors draws both."
+        _looks_at_itself, because="The part of b that points the way of a is longer than a."
     ),
 }

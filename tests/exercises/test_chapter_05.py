@@ -16,6 +16,7 @@ def test_a_row_by_hand(z, said):
     ("answer", "said"),
     [
         (([1.0, 0.0], [3.0, 1.0]), "Right"),
+        (([1.0, 0.0], [2.0, 100.0]), "Right"),  # nearly at a right angle
         (([1.0, 0.0], [1.0, 5.0]), "has to be larger"),  # longer, but not the same way
         (([1.0], [2.0]), "two numbers each"),
     ],

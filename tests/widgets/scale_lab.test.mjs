@@ -68,6 +68,9 @@ test("one key taken and all keys equal are the two ends", () => {
   assert.match(verdict({ share: 0.1 }), /^Saturated/);
   assert.match(verdict({ share: 0.99 }), /^Flat/);
   assert.match(verdict({ share: 0.8 }), /^In between/);
+  for (const share of [0.1, 0.8, 0.99]) {
+    assert.doesNotMatch(verdict({ share }), /gradient/); // into W_Q it is longest when saturated
+  }
 });
 
 test("the factors by name", () => {

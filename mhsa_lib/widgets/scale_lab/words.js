@@ -37,15 +37,16 @@ export function derivation(d_head, a, found) {
 }
 
 /**
- * In a few words, whether a query with this share of the largest entropy can choose and learn.
+ * In a few words, whether a query with this share of the largest entropy can choose.
+ * Not whether W_Q learns: a gradient into the scores is multiplied by the factor once more.
  * @type {(found: { share: number }) => string}
  */
 export function verdict({ share }) {
   if (share < 0.35) {
-    return "Saturated: each query is almost decided already, and little gradient is left.";
+    return "Saturated: one key takes most of the weight, and the weights answer less to the scores.";
   }
   if (share > 0.97) return "Flat: each query nearly averages all keys; it hardly chooses.";
-  return "In between: each query prefers some keys, and the gradient is alive.";
+  return "In between: each query prefers some keys, and the weights answer to the scores.";
 }
 
 /**
