@@ -63,7 +63,7 @@ export function numbers({ weights, box, queries, keys, signed }) {
   return Array.from(weights, (weight, i) => {
     const x = left + ((i % n) + 0.5) * cell;
     const y = top + (Math.floor(i / n) + 0.5) * cell + 4;
-    const look = weight === 0 ? "mhsa-zero" : null;
+    const look = weight === 0 ? "mhsa-zero" : "mhsa-weight";
     const fill = weightInk(signed ? 0 : weight);
     const about = { x, y, "text-anchor": "middle", class: look, fill };
     return svg("text", about, weight === 0 ? "0" : fixed(weight));

@@ -24,7 +24,10 @@ import { encoded, randomRepeats } from "./texts.js";
 /** How to read the tokens, and the colours from 0 to 1. */
 function legend() {
   const stops = Array.from({ length: 9 }, (_, i) => weightColour(i / 8)).join(",");
-  const bar = el("i", { style: `background:linear-gradient(90deg,${stops})` });
+  const bar = el("i", {
+    class: "mhsa-weight",
+    style: `background:linear-gradient(90deg,${stops})`,
+  });
   return el(
     "p",
     { class: "mhsa-legend" },

@@ -29,8 +29,12 @@ export function weightInk(weight) {
   return weight > 0.575 ? "#fff" : "#000";
 }
 
+/** In the dark, lightness is turned round: 0 is the colour of the page, 1 stands out. */
+const TURNED = "filter:var(--mhsa-turned)";
+
 /** Words on the colour of a weight, as a style. @type {(weight: number) => string} */
-export const onWeight = (weight) => `background:${weightColour(weight)};color:${weightInk(weight)}`;
+export const onWeight = (weight) =>
+  `background:${weightColour(weight)};color:${weightInk(weight)};${TURNED}`;
 
 /** Red, green and blue of a colour. @type {(colour: string) => number[]} */
 export const channels = (colour) => (colour.match(/\d+/g) ?? []).map(Number);
