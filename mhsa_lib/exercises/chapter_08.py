@@ -36,8 +36,7 @@ def unlike(twin: Any) -> str:
     moved = (new["y"] - old["y"]).abs().max()
     if moved > 1e-4:
         return f"y is another one; its largest change is {moved:.2f}."
-    # Of "tired": its numbers before W_O, columns that carry nothing left out.
-    before, after = (wires["z"][0, 0, 6, :3] for wires in (old, new))
+    before, after = (wires["z"][0, 0, 6] for wires in (old, new))
     return "" if (after - before).abs().max() > 1e-3 else 'z of head 0 at "tired" is as it was.'
 
 
@@ -67,7 +66,7 @@ EXERCISES: dict[str, Exercise] = {
         lambda: examples.attention().d_model,
         because="The path of a head is as wide as d_head, and its rank is at most that.",
         wrong={
-            4: "Four columns let through rank 4; the kernel's matrix has rank 12.",
+            4: "Four columns let through rank 4; the matrix has rank 12.",
             3: "That is how many heads there are. Ask how many columns one head needs.",
             36: "Every neighbour has a head of its own; one of them needs less.",
         },

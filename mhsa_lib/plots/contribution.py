@@ -18,17 +18,23 @@ def contributions(
     W_O: nn.Linear,
     position: int = -1,
     coordinates: Sequence[int] | None = None,
+    columns: Sequence[str] | None = None,
 ) -> None:
     """Draw what each head adds to the output of one token, coordinate by coordinate.
 
     ``z`` is the wire (head, query, d_head); leading axes of size 1 are dropped. The bars of a
     coordinate add up to ``y[position, coordinate]``, the diamond; a bias counts as one more
-    part. Without ``coordinates`` the first eight are drawn. Raises ``ValueError`` if ``z`` and
-    ``W_O`` do not fit, or there is no such position or coordinate.
+    part. Without ``coordinates`` the first eight are drawn. ``columns`` names all coordinates
+    of y. Raises ``ValueError`` if ``z``, ``W_O`` and the names do not fit, or there is no such
+    position or coordinate.
 
     >>> contributions(torch.ones(3, 6, 4), nn.Linear(12, 12, bias=False))
     """
     z, position, coordinates = _checked(z, W_O, position, coordinates)
+    if columns is not None and len(columns) != W_O.out_features:
+        raise ValueError(
+            f"W_O has {W_O.out_features} columns but there are {len(columns)} names."
+        )
     parts = _parts(z[:, position], W_O)
     fig = style.figure(max(0.8 * len(coordinates) + 2.2, 4.2), 3.8)
     ax = fig.add_subplot()
@@ -60,7 +66,8 @@ def contributions(
         markeredgewidth=1.5,
         label="sum: y",
     )
-    _finish(ax, position, coordinates)
+    labels = [str(c) if columns is None else columns[c] for c in coordinates]
+    _finish(ax, position, labels)
 
 
 def _parts(z: Tensor, W_O: nn.Linear) -> dict[str, Tensor]:
@@ -106,9 +113,10 @@ def _checked(
     return z, position % n_query, coordinates
 
 
-def _finish(ax: Any, position: int, coordinates: Sequence[int]) -> None:
+def _finish(ax: Any, position: int, labels: Sequence[str]) -> None:
     ax.axhline(0, color=style.INK, linewidth=0.8)
-    ax.set_xticks(range(len(coordinates)), [str(c) for c in coordinates])
+    upright = 90 if max(map(len, labels)) > 3 else 0
+    ax.set_xticks(range(len(labels)), labels, rotation=upright, parse_math=False)
     ax.set_xlabel("coordinate of y", fontsize=style.TEXT)
     ax.set_ylabel(f"added to y at position {position}", fontsize=style.TEXT)
     ax.tick_params(labelsize=style.TEXT)

@@ -42,6 +42,13 @@ def test_positive_parts_stack_up_and_negative_ones_down():
     assert spans == [(0, 2), (0, -1), (2, 3)]
 
 
+def test_coordinates_can_have_names():
+    names = ["a", "$b_", "living"]
+    plots.contributions(torch.ones(1, 2, 2), torch.nn.Linear(2, 3), 0, [2, 1], names)
+    (ax,) = drawn().axes
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["living", "$b_"]
+
+
 def test_heads_are_told_apart_by_hatch_and_name_not_colour_alone():
     plots.contributions(torch.randn(12, 6, 4), torch.nn.Linear(48, 48))
     (ax,) = drawn().axes

@@ -37,6 +37,8 @@ WRONG = {
                  r"position=6 does not exist; there are 6 queries"),
     "coordinate": (lambda: plots.contributions(torch.ones(3, 6, 4), torch.nn.Linear(12, 8),
                    coordinates=[8]), r"coordinates \[8\] must lie in 0 to 7"),
+    "columns": (lambda: plots.contributions(torch.ones(3, 6, 4), torch.nn.Linear(12, 8),
+                columns="ab"), "has 8 columns but there are 2 names"),
     "mask sizes": (lambda: plots.mask(torch.ones(3, 3, dtype=torch.bool), 4),
                    r"mask \(3, 3\) is not .* n_query=4, n_key=4"),
     "mask tokens": (

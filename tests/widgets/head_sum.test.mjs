@@ -8,6 +8,7 @@ import {
   ticks,
   written,
 } from "../../mhsa_lib/widgets/output_sum/sums.js";
+import { roomFor } from "../../mhsa_lib/widgets/output_sum/measures.js";
 import { signed, told } from "../../mhsa_lib/widgets/output_sum/words.js";
 
 const z = [[[1, 2]], [[3, -1]]]; // two heads, one token, two columns each
@@ -41,10 +42,16 @@ test("a scale without extent has a tick", () => {
   assert.deepEqual(ticks(0, 0), [0]);
 });
 
+test("numbers lie flat below the bars, names need room", () => {
+  assert.equal(roomFor(["0", "47"]), 0);
+  assert.equal(roomFor(["0", "slow cos"]), 64);
+  assert.equal(roomFor(["x", "אבגדה"]), 70);
+});
+
 test("sums and sentences are readable", () => {
   assert.equal(signed([-0.5, 0.25, -0.125]), "−0.500 + 0.250 − 0.125");
   assert.match(
-    told(["head 0", "head 1"], [1, -2], "cat", 3, [0]),
-    /Coordinate 3 of y for “.cat.” is −2.000: head 0 is off, head 1 wrote −2.000\./,
+    told(["head 0", "head 1"], [1, -2], "cat", "living", [0]),
+    /Coordinate living of y for “.cat.” is −2.000: head 0 is off, head 1 wrote −2.000\./,
   );
 });

@@ -42,7 +42,9 @@ def test_what_a_chapter_asks_about_fits_a_phone(open_figure, make):
 def test_words_in_a_drawing_can_be_read_on_a_phone(open_figure):
     page = open_figure(widgets.OutputSum(), width=PHONE)
     heights = page.locator(".mhsa-scroll svg text").evaluate_all(
-        "all => all.map(one => one.getScreenCTM().a"
-        " * parseFloat(getComputedStyle(one).fontSize))"
+        """all => all.map((one) => {
+             const { a, b } = one.getScreenCTM(); // upright words have no a
+             return Math.hypot(a, b) * parseFloat(getComputedStyle(one).fontSize);
+           })"""
     )
     assert min(heights) >= 9

@@ -90,12 +90,15 @@ def test_without_arguments_it_is_the_running_example():
     torch.testing.assert_close(torch.tensor(figure.W_O), attention.W_O.weight.T)
     assert figure.bias is None
     assert tuple(figure.tokens) == examples.SENTENCES[0]
+    assert tuple(figure.columns) == examples.COLUMNS
+    assert OutputSum(columns="abcdefghijkl").columns == list("abcdefghijkl")
 
 
 def test_a_leading_axis_of_one_and_plain_names_for_tokens():
     figure = OutputSum(torch.ones(1, 3, 6, 4), nn.Linear(12, 5))
     assert len(figure.z) == 3
     assert figure.tokens == ["0", "1", "2", "3", "4", "5"]
+    assert figure.columns == ["0", "1", "2", "3", "4"]
     assert len(figure.bias) == 5
 
 
@@ -108,6 +111,10 @@ def test_a_leading_axis_of_one_and_plain_names_for_tokens():
         (
             "6 queries but there are 2",
             lambda: OutputSum(torch.ones(3, 6, 4), nn.Linear(12, 2), "ab"),
+        ),
+        (
+            "2 coordinates but there are 1 columns",
+            lambda: OutputSum(torch.ones(3, 6, 4), nn.Linear(12, 2), columns="a"),
         ),
         ("13 heads are more", lambda: OutputSum(torch.ones(13, 6, 2), nn.Linear(26, 2))),
         ("33 queries", lambda: OutputSum(torch.ones(1, 33, 2), nn.Linear(2, 2))),
@@ -135,10 +142,11 @@ def test_what_does_not_exist_is_refused(name, value):
 
 def test_the_still_picture_draws_the_heads_that_are_on(drawn_contributions):
     output_sum(position=2, off=[1]).still()
-    z, W_O, position, coordinates = drawn_contributions
+    z, W_O, position, coordinates, columns = drawn_contributions
     assert (z[1] == 0).all()
     assert (z[0] != 0).any()
     assert (position, list(coordinates)) == (2, list(range(12)))
+    assert columns == [str(c) for c in range(12)]
     torch.testing.assert_close(W_O.weight, examples.random_attention().W_O.weight)
 
 

@@ -1,6 +1,7 @@
 """A reader takes W_O apart: every head, coordinate and term on the page."""
 
 import re
+from itertools import pairwise
 
 import pytest
 import torch
@@ -64,6 +65,33 @@ def test_the_arithmetic_of_the_selected_coordinate_is_written_out(open_figure):
     last = terms.last.inner_text()
     assert number(re.search(r"gives (\S+)\. ", last)[1]) == number(total.split(" = ")[-1])
     assert number(re.search(r"numbers: (\S+)\.$", last)[1]) < 1e-12
+
+
+def test_the_running_example_calls_its_columns_by_name(open_figure):
+    page = open_figure(OutputSum(position=6), width=339)
+    assert page.locator(".mhsa-coordinate > text:last-child").all_text_contents() == list(
+        examples.COLUMNS
+    )
+    page.get_by_role("radio", name="coordinate living: y is 0.99").hover()
+    sums = page.locator(".mhsa-sums").inner_text()
+    assert "z[0, 6] · W_O[0:4, living]" in sums
+    assert "y[6, living] = " in sums
+    page.wait_for_function(
+        "document.querySelector('[role=status]').textContent"
+        ".startsWith('Coordinate living of y for “\u2068tired\u2069” is ')"
+    )
+
+
+@pytest.mark.parametrize("columns", [examples.COLUMNS, ["x" * 99, "אבגדהו", "<b>", ""] * 3])
+def test_names_stand_between_the_bars_and_w_o(open_figure, columns):
+    page = open_figure(OutputSum(columns=columns), width=339)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 339
+    names = page.locator(".mhsa-coordinate > text:last-child").all()
+    boxes = [name.bounding_box() for name in names]
+    W_O = page.locator(".mhsa-block").first.bounding_box()
+    for left, right in pairwise(boxes):
+        assert left["x"] + left["width"] <= right["x"] + 1
+    assert max(box["y"] + box["height"] for box in boxes) <= W_O["y"] + 1
 
 
 def test_arrow_keys_walk_over_the_coordinates(open_figure):

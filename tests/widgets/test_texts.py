@@ -10,6 +10,7 @@ HALF = "a\ud83d"
 CALLS = {
     "MaskLab": lambda: MaskLab(torch.zeros(1, 2, 2), ["b", HALF]),
     "OutputSum": lambda: OutputSum(torch.zeros(2, 2, 3), nn.Linear(6, 4), ["b", HALF]),
+    "a column": lambda: OutputSum(torch.zeros(1, 1, 2), nn.Linear(2, 1), columns=[HALF]),
     "Predict": lambda: Predict(HALF, 3),
     "an option": lambda: Predict("How many?", "b", options=["b", HALF]),
 }

@@ -47,11 +47,12 @@ function drawPart(bar, mark, [one, other], sum) {
 }
 
 /**
- * One coordinate: its bar, its number, and room for its column of W_O below.
- * @param {number} c @param {number} n rows of W_O @param {number} width of a head
- * @param {Ink[]} inks
+ * One coordinate: its bar, its name, and room for its column of W_O below; where there is `room`
+ * for it, the name stands upright.
+ * @param {number} c @param {{ name: string, room: number }} called
+ * @param {number} n rows of W_O @param {number} width of a head @param {Ink[]} inks
  */
-export function coordinate(c, n, width, inks) {
+export function coordinate(c, { name, room }, n, width, inks) {
   const [left, centre] = [GUTTER + c * STEP, GUTTER + (c + 0.5) * STEP];
   const bars = inks.map(({ id }) => {
     const at = { x: left + 3, width: STEP - 6 };
@@ -63,24 +64,27 @@ export function coordinate(c, n, width, inks) {
   });
   const all = svg("path", { class: "mhsa-all" });
   const sum = svg("path", { class: "mhsa-sum", d: "M0 -5L5 0L0 5L-5 0Z" });
-  const room = { x: left, y: 0, width: STEP, height: rowPlace(n, width) };
-  const name = { x: centre, y: BARS.top + BARS.height + 16, "text-anchor": "middle" };
+  const hit = { x: left, y: 0, width: STEP, height: rowPlace(n, width) + room };
+  const below = BARS.top + BARS.height;
+  const upright = { transform: `translate(${centre + 4} ${below + 8}) rotate(-90)` };
+  const flat = { x: centre, y: below + 16 };
+  const label = { ...(room ? upright : flat), "text-anchor": room ? "end" : "middle" };
   const node = svg(
     "g",
     { role: "radio", class: "mhsa-coordinate" },
-    svg("rect", { class: "mhsa-hit", ...room }),
+    svg("rect", { class: "mhsa-hit", ...hit }),
     bars,
     marks,
     all,
     sum,
-    svg("text", name, `${c}`),
+    svg("text", label, name),
   );
   /**
    * `before` is what y is with all heads on, where some are off.
    * @type {(at: At, ends: Bar[], y: number, before: number | null) => void}
    */
   const draw = (at, ends, y, before) => {
-    node.setAttribute("aria-label", `coordinate ${c}: y is ${fixed(y, 3)}`);
+    node.setAttribute("aria-label", `coordinate ${name}: y is ${fixed(y, 3)}`);
     ends.forEach(({ from, to }, i) => drawPart(bars[i], marks[i], [at(from), at(to)], at(y)));
     all.setAttribute("d", before === null ? "" : `M${left + 1} ${at(before)}h${STEP - 2}`);
     sum.setAttribute("transform", `translate(${centre} ${at(y)})`);

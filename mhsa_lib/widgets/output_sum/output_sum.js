@@ -30,16 +30,17 @@ function given(model) {
   const W_O = /** @type {Matrix} */ (model.get("W_O"));
   const bias = /** @type {number[] | null} */ (model.get("bias"));
   const tokens = /** @type {string[]} */ (model.get("tokens"));
+  const columns = /** @type {string[]} */ (model.get("columns")).map((name) => spelled(name, 10));
   const heads = z.map((_, h) => h);
   const names = [...heads.map((h) => `head ${h}`), ...(bias ? ["the bias"] : [])];
   const parts = [...written(z, W_O), ...(bias ? [tokens.map(() => bias)] : [])];
-  /** @type {(i: number) => Ink} */
-  const ink = (i) => ({
+  /** @type {Ink[]} */
+  const inks = parts.map((_, i) => ({
     id: uid(),
     colour: i < z.length ? SERIES[i % 8] : "#bbbbbb",
     hatch: HATCHES[i % 6],
-  });
-  return { z, W_O, bias, tokens, heads, names, parts, inks: parts.map((_, i) => ink(i)) };
+  }));
+  return { z, W_O, bias, tokens, columns, heads, names, parts, inks };
 }
 
 /** @typedef {ReturnType<typeof given>} Numbers */
@@ -75,10 +76,10 @@ function controlsOf(model, { heads, names, tokens, inks }, signal) {
 function render({ model, el: root }) {
   const { body, signal, end } = frame(root, "output-sum");
   const numbers = given(model);
-  const { z, W_O, bias, tokens, heads, names, parts, inks } = numbers;
+  const { z, W_O, bias, tokens, columns, heads, names, parts, inks } = numbers;
   const width = W_O.length / z.length;
   const { off, switches, token } = controlsOf(model, numbers, signal);
-  const picture = wholePicture(z, W_O, inks);
+  const picture = wholePicture(z, W_O, columns, inks);
   const said = spoken();
   const sums = el("div", { class: "mhsa-sums" });
   const nodes = switches.map(({ node }) => node);
@@ -117,17 +118,17 @@ function render({ model, el: root }) {
    * @type {(q: number, c: number, silent: number[]) => HTMLElement[]}
    */
   function terms(q, c, silent) {
+    const spot = { q, column: columns[c] };
     const lines = heads.map((h) => {
       const column = W_O.slice(h * width, (h + 1) * width).map((row) => row[c]);
-      return term(h, z[h][q], column, { q, c }, inks[h], parts[h][q][c], silent.includes(h));
+      return term(h, z[h][q], column, spot, inks[h], parts[h][q][c], silent.includes(h));
     });
     const on = parts.filter((_, i) => !silent.includes(i)).map((part) => part[q][c]);
-    const size = `${tokens.length} × ${cells.length}`;
     return [
       ...lines,
-      ...(bias ? [biasTerm(inks[heads.length], bias, c)] : []),
-      totalLine({ q, c }, on, total[q][c]),
-      productLine(bias !== null, whole[q][c], size, apart(whole, total)),
+      ...(bias ? [biasTerm(inks[heads.length], bias[c], spot)] : []),
+      totalLine(spot, on, total[q][c]),
+      productLine(bias !== null, whole[q][c], whole, apart(whole, total)),
     ];
   }
 
@@ -138,7 +139,7 @@ function render({ model, el: root }) {
     move(c);
     sums.replaceChildren(...terms(q, c, silent));
     const values = parts.map((part) => part[q][c]);
-    said.say(told(names, values, tokens[q], c, silent));
+    said.say(told(names, values, tokens[q], columns[c], silent));
   }
 
   watch(model, ["position", "coordinate", "off"], draw, signal);

@@ -19,12 +19,13 @@ class OutputSum(Figure):
     """What each head adds to every coordinate of one token's output, and heads to switch off.
 
     ``z`` is the wire (head, query, d_head), leading axes of size 1 are dropped; ``W_O`` the
-    ``nn.Linear`` after it, a bias counts as one more part; ``tokens`` are texts, one per query.
-    Without arguments: the first sentence of the running example. The reader sets
+    ``nn.Linear`` after it, a bias counts as one more part; ``tokens`` are texts, one per query,
+    ``columns`` names of the coordinates of y; both are numbers if not given. Without arguments:
+    the first sentence of the running example. The reader sets
     ``position`` (a query), ``coordinate`` (of y) and ``off`` (the heads that are switched off);
     each can be set from Python.
 
-    Raises ``ValueError`` if ``z``, ``W_O`` and ``tokens`` do not fit each other, are not
+    Raises ``ValueError`` if ``z``, ``W_O`` and the names do not fit each other, are not
     finite, or are more than a figure can show; ``TraitError`` for a position, a coordinate or
     a head that does not exist.
 
@@ -38,6 +39,7 @@ class OutputSum(Figure):
     W_O: List[Any] = List().tag(sync=True)
     bias: List[Any] = List(None, allow_none=True).tag(sync=True)
     tokens: List[Any] = List().tag(sync=True)
+    columns: List[Any] = List().tag(sync=True)
     position = Int(0).tag(sync=True)
     coordinate = Int(0).tag(sync=True)
     off: List[Any] = List().tag(sync=True)
@@ -47,24 +49,24 @@ class OutputSum(Figure):
         z: Tensor | None = None,
         W_O: nn.Linear | None = None,
         tokens: Sequence[str] | None = None,
+        columns: Sequence[str] | None = None,
         **chosen: Any,
     ) -> None:
         if z is None or W_O is None:
             if z is not None or W_O is not None:
                 raise ValueError("z and W_O come together; pass both, or neither.")
             z, W_O, tokens = _running_example()
+            columns = examples.COLUMNS if columns is None else columns
         z = one_sequence(z, W_O)
-        names = [str(q) for q in range(z.shape[1])] if tokens is None else list(tokens)
-        if len(names) != z.shape[1]:
-            raise ValueError(f"z has {z.shape[1]} queries but there are {len(names)} tokens.")
+        words = _names("tokens", tokens, z.shape[1], "z", "queries")
+        called = _names("columns", columns, W_O.out_features, "W_O", "coordinates")
         _small(z, W_O)
-        for name in names:
-            checks.text("tokens", name)
         super().__init__(
             z=z.tolist(),
             W_O=_plain(W_O.weight.T),
             bias=None if W_O.bias is None else _plain(W_O.bias),
-            tokens=names,
+            tokens=words,
+            columns=called,
             **chosen,
         )
 
@@ -97,7 +99,8 @@ class OutputSum(Figure):
             if W_O.bias is not None:
                 W_O.bias.copy_(torch.tensor(self.bias))
         z = torch.tensor(self.z).index_fill(0, torch.tensor(self.off, dtype=torch.long), 0.0)
-        plots.contributions(z, W_O, self.position, range(min(len(self.W_O[0]), 16)))
+        some = range(min(len(self.W_O[0]), 16))
+        plots.contributions(z, W_O, self.position, some, self.columns)
 
 
 def _running_example() -> tuple[Tensor, nn.Linear, Sequence[str]]:
@@ -105,6 +108,18 @@ def _running_example() -> tuple[Tensor, nn.Linear, Sequence[str]]:
     with torch.no_grad(), trace(attention) as wires:
         attention(examples.sentences()[0].double())
     return wires["z"], attention.W_O, examples.SENTENCES[0]
+
+
+def _names(
+    what: str, given: Sequence[str] | None, size: int, owner: str, parts: str
+) -> list[str]:
+    if given is None:
+        return [str(i) for i in range(size)]
+    if len(given) != size:
+        raise ValueError(f"{owner} has {size} {parts} but there are {len(given)} {what}.")
+    for name in given:
+        checks.text(what, name)
+    return list(given)
 
 
 def _small(z: Tensor, W_O: nn.Linear) -> None:

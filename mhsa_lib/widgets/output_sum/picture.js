@@ -4,7 +4,7 @@
 import { el, svg } from "../shared/elements.js";
 import { coordinate, scaleOfBars } from "./bars.js";
 import { block, owner, pattern } from "./blocks.js";
-import { BARS, GUTTER, ROW, STEP } from "./measures.js";
+import { BARS, GUTTER, ROW, STEP, roomFor } from "./measures.js";
 import { reach, stacked } from "./sums.js";
 
 /** @import { Matrix } from "../shared/tensor.js" */
@@ -28,18 +28,21 @@ const key = () =>
 
 /**
  * `draw` shows one token: the parts of its y, their sums, and the heads that are off.
- * @param {Matrix[]} z @param {Matrix} W_O @param {Ink[]} inks
+ * @param {Matrix[]} z @param {Matrix} W_O @param {string[]} columns names of the coordinates
+ * @param {Ink[]} inks
  */
-export function wholePicture(z, W_O, inks) {
+export function wholePicture(z, W_O, columns, inks) {
   const width = W_O.length / z.length;
   const scale = scaleOfBars(W_O[0].length);
-  const cells = W_O[0].map((_, c) => coordinate(c, W_O.length, width, inks));
+  const room = roomFor(columns);
+  const cells = columns.map((name, c) => coordinate(c, { name, room }, W_O.length, width, inks));
   const blocks = z.map((_, h) => block(h, W_O, width));
   const largest = Math.max(...z.flat(2).map(Math.abs)) || 1;
-  const high = BARS.top + BARS.height + 30 + W_O.length * ROW + z.length * 8;
+  const high = BARS.top + BARS.height + room + 30 + W_O.length * ROW + z.length * 8;
   const wide = GUTTER + cells.length * STEP + 4;
-  const names = [heading(0, "y", BARS.top + 8), heading(0, "W_O"), heading(GUTTER - 19, "z")];
+  const names = [heading(0, "W_O"), heading(GUTTER - 19, "z")];
   const owners = z.map((_, h) => owner(h, width, inks[h]));
+  const lower = { transform: `translate(0 ${room})` };
   const radios = { role: "radiogroup", "aria-label": "Coordinates of y" };
   const style = `min-width:${0.7 * wide}px;max-width:${1.2 * wide}px`;
   const picture = svg(
@@ -47,13 +50,18 @@ export function wholePicture(z, W_O, inks) {
     { viewBox: `0 0 ${wide} ${high}`, style },
     svg("defs", {}, inks.map(pattern)),
     scale.node,
-    svg("g", { "aria-hidden": "true" }, names, owners),
+    svg("g", { "aria-hidden": "true" }, heading(0, "y", BARS.top + 8)),
+    svg("g", { "aria-hidden": "true", ...lower }, names, owners),
     svg(
       "g",
       radios,
       cells.map(({ node }) => node),
     ),
-    blocks.map(({ node }) => node),
+    svg(
+      "g",
+      lower,
+      blocks.map(({ node }) => node),
+    ),
   );
   const about = { class: "mhsa-scroll", role: "group", "aria-label": "y and W_O" };
   const node = el("div", {}, el("div", about, picture), key());
