@@ -84,7 +84,8 @@ def add(
     if doctree is None:
         return
     chapter = re.match(r"notebooks/\d\d_", pagename)  # in the appendix nobody reads it all
-    html = line(minutes(doctree) if chapter else None, links(context["header_buttons"]))
+    time = minutes(app.env.get_doctree(pagename)) if chapter else None  # as in the sums
+    html = line(time, links(context["header_buttons"]))
     before, title, after = context["body"].partition("</h1>\n")
     if pagename == app.config.root_doc:
         context["body"] = with_sums(context["body"], times(app.env)) + html
