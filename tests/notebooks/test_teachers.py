@@ -32,8 +32,28 @@ def test_every_chapter_has_a_section_under_its_name(sections):
     for name in [NAMES[stem] for stem in FIRST_PARTS]:
         labels = re.findall(r"^\*\*(\w+)\.\*\*", sections[name], flags=re.MULTILINE)
         asked = re.findall(r"^:::\{dropdown\} .+\?$", sections[name], flags=re.MULTILINE)
-        assert labels == ["Idea", "Misconception", "Project", "Exercises"], name
+        assert labels == ["Idea", "Misconception", "Answers", "Project", "Exercises"], name
         assert len(asked) == 2, name
+
+
+def test_the_sheet_answers_each_prediction_as_the_page_does(sections):
+    for stem in FIRST_PARTS:
+        said = re.search(r"^\*\*Answers\.\*\* (.+)", sections[NAMES[stem]], re.MULTILINE)[1]
+        shown = [
+            out["data"].get("text/plain", "")
+            for cell in CHAPTERS[stem].cells
+            for out in cell.get("outputs", [])
+            if "data" in out
+        ]
+        answers = [text[:-2].rsplit(", '", 1)[1] for text in shown if text[:8] == "Predict("]
+        assert answers, stem
+        assert [answer for answer in answers if answer not in said] == [], stem
+
+
+def test_every_step_of_a_lesson_leads_to_its_chapter(page):
+    steps = re.findall(r"^\| \d+ \| (.+) \| (.*)\|$", page, flags=re.MULTILINE)
+    unlinked = [what for what, where in steps if "{doc}`" not in where]
+    assert unlinked == ["Buffer"] * 2
 
 
 def test_a_chapter_shows_the_widget_that_is_to_be_projected(sections):
@@ -44,4 +64,4 @@ def test_a_chapter_shows_the_widget_that_is_to_be_projected(sections):
 
 
 def test_the_sheet_stays_short(page):
-    assert len(page.split()) <= 2500
+    assert len(page.split()) <= 3300
