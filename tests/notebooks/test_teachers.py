@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from mhsa_lib import examples
 from tests.notebooks.test_numbers import CHAPTERS, NAMES
 from tools import ROOT
 
@@ -61,6 +62,23 @@ def test_a_chapter_shows_the_widget_that_is_to_be_projected(sections):
         code = "\n".join(c.source for c in CHAPTERS[stem].cells if c.cell_type == "code")
         widgets = re.findall(r"`([A-Z]\w+[a-z][A-Z]\w+)`", sections[NAMES[stem]])
         assert [name for name in widgets if f"{name}(" not in code] == [], stem
+
+
+def test_the_handout_has_the_numbers_of_the_example(page):
+    rows = re.findall(r"^\| (\w+) \| ([-−\d ]+) \| ([-−\d ]+) \|$", page, flags=re.MULTILINE)
+    keys, values = (
+        [[int(number) for number in row[i].replace("−", "-").split()] for row in rows]
+        for i in (1, 2)
+    )
+    wires = examples.running()
+    assert tuple(row[0] for row in rows) == tuple(examples.SENTENCES[0])
+    assert keys == wires["k_heads"][0, 0].tolist()
+    assert values == wires["v_heads"][0, 0].tolist()
+    assert wires["q_heads"][:, 0, 6].tolist() == [[4, 0, 0, 0], [0, 4, 0, 0]]
+    assert wires["k_heads"][1, 0, 6].tolist() == [-4, 0, 0, 0]
+    assert wires["v_heads"][1, 0, 6].tolist() == [0, 0, 1, 0]
+    found = [[round(n, 4) for n in z] for z in wires["z"][:, 0, 6, :3].tolist()]
+    assert found == [[0.9983, 0.9983, 0.0003], [0.9983, 0.0003, 0.9983]]
 
 
 def test_the_sheet_stays_short(page):
