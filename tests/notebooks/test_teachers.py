@@ -62,6 +62,9 @@ def test_a_chapter_shows_the_widget_that_is_to_be_projected(sections):
         code = "\n".join(c.source for c in CHAPTERS[stem].cells if c.cell_type == "code")
         widgets = re.findall(r"`([A-Z]\w+[a-z][A-Z]\w+)`", sections[NAMES[stem]])
         assert [name for name in widgets if f"{name}(" not in code] == [], stem
+        told = re.findall(r"`, under \*([^*]+)\*", sections[NAMES[stem]])
+        prose = "\n".join(c.source for c in CHAPTERS[stem].cells if c.cell_type == "markdown")
+        assert [heading for heading in told if f"## {heading}\n" not in prose] == [], stem
 
 
 def test_the_handout_has_the_numbers_of_the_example(page):
