@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from mhsa_lib import examples
 from tests.notebooks.test_numbers import CHAPTERS, NAMES
 from tools import ROOT
 
@@ -32,8 +33,28 @@ def test_every_chapter_has_a_section_under_its_name(sections):
     for name in [NAMES[stem] for stem in FIRST_PARTS]:
         labels = re.findall(r"^\*\*(\w+)\.\*\*", sections[name], flags=re.MULTILINE)
         asked = re.findall(r"^:::\{dropdown\} .+\?$", sections[name], flags=re.MULTILINE)
-        assert labels == ["Idea", "Misconception", "Project", "Exercises"], name
+        assert labels == ["Idea", "Misconception", "Answers", "Project", "Exercises"], name
         assert len(asked) == 2, name
+
+
+def test_the_sheet_answers_each_prediction_as_the_page_does(sections):
+    for stem in FIRST_PARTS:
+        said = re.search(r"^\*\*Answers\.\*\* (.+)", sections[NAMES[stem]], re.MULTILINE)[1]
+        shown = [
+            out["data"].get("text/plain", "")
+            for cell in CHAPTERS[stem].cells
+            for out in cell.get("outputs", [])
+            if "data" in out
+        ]
+        answers = [text[:-2].rsplit(", '", 1)[1] for text in shown if text[:8] == "Predict("]
+        assert answers, stem
+        assert [answer for answer in answers if answer not in said] == [], stem
+
+
+def test_every_step_of_a_lesson_leads_to_its_chapter(page):
+    steps = re.findall(r"^\| \d+ \| (.+) \| (.*)\|$", page, flags=re.MULTILINE)
+    unlinked = [what for what, where in steps if "{doc}`" not in where]
+    assert unlinked == ["Buffer"] * 2
 
 
 def test_a_chapter_shows_the_widget_that_is_to_be_projected(sections):
@@ -41,7 +62,27 @@ def test_a_chapter_shows_the_widget_that_is_to_be_projected(sections):
         code = "\n".join(c.source for c in CHAPTERS[stem].cells if c.cell_type == "code")
         widgets = re.findall(r"`([A-Z]\w+[a-z][A-Z]\w+)`", sections[NAMES[stem]])
         assert [name for name in widgets if f"{name}(" not in code] == [], stem
+        told = re.findall(r"`, under \*([^*]+)\*", sections[NAMES[stem]])
+        prose = "\n".join(c.source for c in CHAPTERS[stem].cells if c.cell_type == "markdown")
+        assert [heading for heading in told if f"## {heading}\n" not in prose] == [], stem
+
+
+def test_the_handout_has_the_numbers_of_the_example(page):
+    rows = re.findall(r"^\| (\w+) \| ([-−\d ]+) \| ([-−\d ]+) \|$", page, flags=re.MULTILINE)
+    keys, values = (
+        [[int(number) for number in row[i].replace("−", "-").split()] for row in rows]
+        for i in (1, 2)
+    )
+    wires = examples.running()
+    assert tuple(row[0] for row in rows) == tuple(examples.SENTENCES[0])
+    assert keys == wires["k_heads"][0, 0].tolist()
+    assert values == wires["v_heads"][0, 0].tolist()
+    assert wires["q_heads"][:, 0, 6].tolist() == [[4, 0, 0, 0], [0, 4, 0, 0]]
+    assert wires["k_heads"][1, 0, 6].tolist() == [-4, 0, 0, 0]
+    assert wires["v_heads"][1, 0, 6].tolist() == [0, 0, 1, 0]
+    found = [[round(n, 4) for n in z] for z in wires["z"][:, 0, 6, :3].tolist()]
+    assert found == [[0.9983, 0.9983, 0.0003], [0.9983, 0.0003, 0.9983]]
 
 
 def test_the_sheet_stays_short(page):
-    assert len(page.split()) <= 2500
+    assert len(page.split()) <= 3300
