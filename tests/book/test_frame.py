@@ -38,7 +38,9 @@ def facts(page):
 
 def test_every_chapter_says_how_long_it_takes(chapters):
     times = {
-        page.name: page.soup.select_one("h1 + .book-facts .book-time") for page in chapters
+        page.name: page.soup.select_one("h1 + .book-facts .book-time")
+        for page in chapters
+        if re.match(r"notebooks/\d", page.name)  # nobody reads the appendix from end to end
     }
     assert times
     assert [name for name, time in times.items() if time is None] == []
