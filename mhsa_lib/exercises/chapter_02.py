@@ -35,7 +35,7 @@ def _unlike_them(pair: Any) -> str:
     shares = torch.tensor(SHARES)
     found, wanted = float(shares @ given), float(shares @ torch.tensor(VALUES))
     if abs(found - wanted) > 1e-4:
-        return f"Their average is {found:.2f}, not {wanted:.2f}."
+        return f"Their average is {found:.4f}, not {wanted:.4f}."
     if torch.allclose(given, torch.tensor(VALUES)):
         return "These are the two values that we had; find others."
     return ""

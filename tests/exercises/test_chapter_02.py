@@ -10,7 +10,7 @@ def test_another_pair_with_the_same_average_is_right_and_the_old_one_is_not():
     assert check("same_average", (5, 1))
     assert check("same_average", (0, 3.8 / 0.3))
     assert "find others" in check("same_average", (2, 8)).text
-    assert "4.00, not 3.80" in check("same_average", (4, 4)).text
+    assert "4.0000, not 3.8000" in check("same_average", (4, 4)).text
 
 
 def test_the_uncut_head_adds_before_the_softmax_and_knows_its_scale():
