@@ -43,7 +43,7 @@ export function derivation(d_head, a, found) {
  */
 export function verdict({ share }) {
   if (share < 0.35) {
-    return "Saturated: one key takes most of the weight, and the weights answer less to the scores.";
+    return "Saturated: one key takes most of the weight; the weights answer less to the scores.";
   }
   if (share > 0.97) return "Flat: each query nearly averages all keys; it hardly chooses.";
   return "In between: each query prefers some keys, and the weights answer to the scores.";
