@@ -28,8 +28,8 @@ RULES: dict[str, Callable[[int], masks.Predicate]] = {
 class MaskLab(Figure):
     """A mask beside the weights it leaves, in the forms of both of PyTorch's conventions.
 
-    ``scores`` (head, query, key), before any mask, and ``tokens`` default to the running
-    sentence in the running attention. Traits that the reader changes too: ``kind`` (a rule, or
+    ``scores`` (head, query, key), before any mask, and ``tokens`` default to the first
+    sentence of the running example. Traits that the reader changes too: ``kind`` (a rule, or
     "your own"), ``n`` (its one number: length, prefix or window), ``painted`` (rows of
     booleans, the mask when the kind is "your own"), ``head`` and ``form`` ("boolean" or
     "additive"). ``mask`` is the tensor now shown, (query, key), True = may look; it can be set
@@ -41,7 +41,7 @@ class MaskLab(Figure):
     >>> lab = MaskLab(kind="sliding window", n=2)
     >>> lab.mask = masks.causal & masks.key_padding([4])
     >>> lab.kind, lab.mask.sum().item()
-    ('your own', 18)
+    ('your own', 22)
     """
 
     tokens = List(Unicode()).tag(sync=True)
