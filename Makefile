@@ -23,7 +23,7 @@ TOOK = @s=$$(($$(date +%s) - $(BEGAN))); echo; echo "── $(1), $$((s / 60)) m
 help:
 	@echo "make book        build the book into _build/html (makes its own environment first)"
 	@echo "make quick       while you work, a minute: lint, types, and the tests of what you changed"
-	@echo "make test        before you push, a quarter of an hour: everything that has to hold;"
+	@echo "make test        before you push, some twenty minutes: everything that has to hold;"
 	@echo "                 needs only what 'make book' needs, and Chromium"
 	@echo "make slow        before a release: all planted mistakes, many random cases, every page"
 	@echo "                 and position of a slider, the figures with a Jupyter server"
