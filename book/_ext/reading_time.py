@@ -48,11 +48,11 @@ def extras(tree: nodes.Node) -> dict[str, int]:
 def minutes(tree: nodes.Node) -> tuple[int, int]:
     """Return the minutes to read a page, at least one, and those for its exercises."""
     apart = exercises(tree)
-    whole, theirs = extras(tree), extras(apart) if apart else {}
-    own = {kind: count - theirs.get(kind, 0) for kind, count in whole.items()}
-    return max(1, _minutes(words(tree, apart), own)), _minutes(
-        words(apart), theirs
-    ) if apart else 0
+    if apart is None:
+        return max(1, _minutes(words(tree), extras(tree))), 0
+    theirs = extras(apart)
+    own = {kind: count - theirs[kind] for kind, count in extras(tree).items()}
+    return max(1, _minutes(words(tree, apart), own)), _minutes(words(apart), theirs)
 
 
 def _minutes(n_words: int, counts: dict[str, int]) -> int:

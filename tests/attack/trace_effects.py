@@ -13,6 +13,7 @@ from tests.attack import oracle
 from tests.attack.definitions import five, turned
 from tests.attack.draw import Draw
 from tests.attack.outcome import close, same
+from tests.trace.names import NAMES
 
 Change = Callable[[Tensor], Tensor]
 
@@ -27,20 +28,7 @@ CHANGES: dict[str, Change] = {
 
 def effect(draw: Draw, module: Any, x: Tensor, mask: Any, y: Tensor) -> None:
     """Edited wires, one or several, against the definition with these values replaced."""
-    names = [
-        "q",
-        "k",
-        "v",
-        "q_heads",
-        "k_heads",
-        "v_heads",
-        "scores",
-        "weights",
-        "z",
-        "concat",
-        "y",
-    ]
-    edits = [(draw.one(names), draw.one(tuple(CHANGES))) for _ in range(draw.whole(1, 3))]
+    edits = [(draw.one(NAMES), draw.one(tuple(CHANGES))) for _ in range(draw.whole(1, 3))]
     draw.note(edits=edits)
     with ExitStack() as stack:
         for wire, change in edits:
