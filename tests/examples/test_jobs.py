@@ -33,10 +33,10 @@ def looked_at(head, words):
     return [0, 1, 0, 0, 4, 0, 1 if words[-1] in LIVING else 4]
 
 
-def run(words, **how):
+def run(*sentences, **how):
     mha = examples.attention()
     with torch.no_grad(), trace(mha) as wires:
-        mha(examples.embed(" ".join(words)), **how)
+        mha(torch.stack([examples.embed(" ".join(words)) for words in sentences]), **how)
     return wires
 
 
@@ -63,11 +63,11 @@ def test_every_word_looks_at_one_word_and_the_book_may_say_which():
 
 def test_exchanging_names_keeps_every_job():
     assert len(SENTENCES) == 64 * 6
-    for words in SENTENCES:
-        weights = run(words)["weights"]
-        assert weights.amax(dim=-1).min() >= 0.9979
+    weights = run(*SENTENCES)["weights"]
+    assert weights.amax(dim=-1).min() >= 0.9979
+    for words, maps in zip(SENTENCES, weights, strict=True):
         for head in range(3):
-            assert weights[head].argmax(dim=-1).tolist() == looked_at(head, words), words
+            assert maps[head].argmax(dim=-1).tolist() == looked_at(head, words), words
 
 
 def test_the_first_map_flips_with_the_last_word_and_nothing_else_does():
@@ -112,7 +112,7 @@ def test_the_last_word_learns_who_is_meant_what_happened_and_what_stands_before_
 
 def test_a_causal_mask_costs_the_animal_its_verb_and_leaves_the_flip():
     for words in examples.SENTENCES:
-        full, masked = run(words)["weights"], run(words, mask=masks.causal)["weights"]
+        full, masked = run(words)["weights"][0], run(words, mask=masks.causal)["weights"][0]
         assert_close(masked[:2, 6], full[:2, 6], atol=1e-6, rtol=0)
         assert full[2, 1, 2] > 0.99
         assert masked[2, 1].tolist() == pytest.approx([0.5, 0.5, 0, 0, 0, 0, 0])
@@ -120,7 +120,7 @@ def test_a_causal_mask_costs_the_animal_its_verb_and_leaves_the_flip():
 
 
 def test_a_word_with_two_candidates_divides_its_weight():
-    weights = run(("the", "child", "left", "the", "dog", "too", "hungry"))["weights"]
+    weights = run(("the", "child", "left", "the", "dog", "too", "hungry"))["weights"][0]
     assert weights[0, 6].tolist() == pytest.approx([0, 0.5, 0, 0, 0.5, 0, 0], abs=0.01)
 
 

@@ -50,6 +50,4 @@ def files() -> list[Path]:
 
 def read() -> dict[Path, Page]:
     """Return every page of the built book, by its file."""
-    return {
-        f: Page(f, BeautifulSoup(f.read_text(encoding="utf-8"), "html.parser")) for f in files()
-    }
+    return {f: Page(f, BeautifulSoup(f.read_text(encoding="utf-8"), "lxml")) for f in files()}
