@@ -53,15 +53,16 @@ def not_halved(sentence: str) -> str:
 
 
 def _inputs() -> Iterator[dict[str, Any]]:
-    for batch, seq, d_model, d_head in (
-        (1, 1, 2, 2),
-        (1, 2, 2, 2),
-        (2, 3, 4, 2),
-        (2, 7, 12, 4),
+    for batch, seq, d_model, d_head, d_value in (
+        (1, 1, 2, 2, 2),
+        (1, 2, 2, 2, 2),
+        (2, 3, 4, 2, 3),
+        (2, 7, 12, 4, 4),
     ):
         matrices = {
-            f"W_{name}": drawn(d_model, d_head, seed=seed)
-            for seed, name in enumerate("QKV", start=1)
+            "W_Q": drawn(d_model, d_head, seed=1),
+            "W_K": drawn(d_model, d_head, seed=2),
+            "W_V": drawn(d_model, d_value, seed=3),
         }
         yield {"x": drawn(batch, seq, d_model), **matrices}
 
@@ -77,7 +78,9 @@ EXERCISES: dict[str, Exercise] = {
         },
     ),
     "one_head": Function(one_head, _inputs),
-    "half_and_half": Invented(not_halved, because="Two words fit, and each gets half."),
+    "half_and_half": Invented(
+        not_halved, because="Two words have the same score, and each gets half."
+    ),
     "too_can_decide": Value(
         too_can_decide,
         because="Its query and both keys are the same numbers in both sentences.",

@@ -24,10 +24,18 @@ def test_one_head_knows_its_scale_and_its_axis():
     assert not check("one_head", over_queries)
 
 
+def test_one_head_divides_by_the_columns_that_were_compared():
+    def by_the_values(x, W_Q, W_K, W_V):
+        return head(lambda q: W_V.shape[-1] ** -0.5, x, W_Q, W_K, W_V)
+
+    assert not check("one_head", by_the_values)
+
+
 def test_a_sentence_with_one_candidate_is_told_where_it_looks():
     said = check("half_and_half", "the animal avoided the street too tired").text
     assert said == "Not yet. The largest weight is 1.00, on 'animal' (word 1)."
     assert check("half_and_half", "a dog left the bird so very hungry")
+    assert "same score" in check("half_and_half", "hungry tired").text, "neither fits"
     assert "No vector for 'cat'" in check("half_and_half", "the cat left the dog").text
 
 
