@@ -1,6 +1,9 @@
 """Exercises of chapter 09, the whole pass."""
 
+import ast
+import inspect
 from collections.abc import Iterator
+from textwrap import dedent
 from typing import Any
 
 import torch
@@ -46,20 +49,54 @@ def _two_sequences() -> Iterator[dict[str, Any]]:
         yield {"x": x, "context": context, **_matrices(d_model), "n_heads": n_heads}
 
 
+def _whole() -> Iterator[dict[str, Any]]:
+    for seq, d_model, n_heads in ((1, 2, 1), (2, 4, 2), (3, 12, 3)):
+        causal = masks.causal.dense(seq, seq)
+        for mask in (None, causal, causal.tril(-1)):  # the last one leaves query 0 nothing
+            yield {
+                "x": drawn(2, seq, d_model),
+                **_matrices(d_model),
+                "n_heads": n_heads,
+                "mask": mask,
+            }
+
+
 def _noticed(broken: Any) -> str:
     """Why a mistake is not one that only more heads show; "" if it is."""
     for n_heads in (1, 2, 3):
-        given = {"x": drawn(2, 5, 12), **_matrices(12)}
-        right = multi_head_attention(**given, n_heads=n_heads, mask=None)
-        found = broken(**given, n_heads=n_heads, mask=None)
-        if not isinstance(found, Tensor) or found.shape != right.shape:
-            return f"With n_heads = {n_heads}, y should be a tensor of {tuple(right.shape)}."
-        same = torch.allclose(found, right, atol=1e-4)
-        if n_heads == 1 and not same:
-            return "With one head y is wrong already: a test with one head would notice."
-        if n_heads > 1 and same:
-            return f"With n_heads = {n_heads}, y is right: there is no mistake to notice."
+        for mask in (None, masks.causal.dense(5, 5)):
+            given: dict[str, Any] = {"x": drawn(2, 5, 12), **_matrices(12)}
+            given |= {"n_heads": n_heads, "mask": mask}
+            right, found = multi_head_attention(**given), broken(**given)
+            if not isinstance(found, Tensor) or found.shape != right.shape:
+                shape = tuple(right.shape)
+                return f"With n_heads = {n_heads}, y should be a tensor of {shape}."
+            same = torch.allclose(found, right, atol=1e-4)
+            if n_heads == 1 and not same:
+                under = "" if mask is None else " under a causal mask"
+                return f"With one head y is wrong already{under}: that would be noticed."
+            if n_heads > 1 and same:
+                return f"With n_heads = {n_heads}, y is right: there is no mistake to notice."
+    if _asks_for_n_heads(broken):
+        return "It asks how many heads there are. Find a mistake that one makes unawares."
     return ""
+
+
+def _asks_for_n_heads(function: Any) -> bool:
+    """Whether its code compares n_heads or branches on it; false where no code is found."""
+    try:
+        nodes = list(ast.walk(ast.parse(dedent(inspect.getsource(function)))))
+    except (OSError, TypeError, SyntaxError):
+        return False
+    asked: list[ast.AST] = []
+    for node in nodes:
+        if isinstance(node, ast.Compare):
+            asked += [node.left, *node.comparators]
+        elif isinstance(node, (ast.If, ast.IfExp, ast.While)):
+            asked += ast.walk(node.test)
+        elif isinstance(node, ast.Match):
+            asked += ast.walk(node.subject)
+    return any(isinstance(node, ast.Name) and node.id == "n_heads" for node in asked)
 
 
 EXERCISES: dict[str, Exercise] = {
@@ -72,6 +109,11 @@ EXERCISES: dict[str, Exercise] = {
             1.85: "You took a row of W_O. A number of y is a row of concat times a column.",
             2.65: "Those are the numbers of x. W_V exchanges two columns.",
         },
+    ),
+    "whole_attention": Function(
+        multi_head_attention,
+        _whole,
+        because="Equal on every input, also where a query may look at nothing.",
     ),
     "cross_attention": Function(
         cross_attention,

@@ -1,21 +1,84 @@
 """Chapter 09: what the exercises on the whole pass let pass, and what they find."""
 
+from functools import partial
+
 import pytest
 import torch
 
+from mhsa_lib import functional
 from mhsa_lib.exercises import check
 from mhsa_lib.exercises.chapter_09 import cross_attention
-from mhsa_lib.exercises.core import multi_head_attention
+from mhsa_lib.exercises.core import multi_head_attention, softmax
 
 
 def wrong_view(x, W_Q, W_K, W_V, W_O, n_heads, mask):
     q, k, v = ((x @ W).reshape(len(x), n_heads, x.shape[1], -1) for W in (W_Q, W_K, W_V))
-    z = torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, dim=-1) @ v
+    z = softmax(q @ k.mT / q.shape[-1] ** 0.5, mask) @ v
     return z.transpose(1, 2).flatten(2) @ W_O
+
+
+def attention_with(weights):
+    def answer(x, W_Q, W_K, W_V, W_O, n_heads, mask):
+        q, k, v = (functional.split_heads(x @ W, n_heads) for W in (W_Q, W_K, W_V))
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        return functional.concat_heads(weights(scores, mask) @ v) @ W_O
+
+    return answer
+
+
+@pytest.mark.parametrize("forbidden", [-torch.inf, -1e9])
+def test_a_softmax_that_is_wrong_for_a_blind_query_is_found(forbidden):
+    def broken(scores, mask):
+        masked = scores if mask is None else scores.masked_fill(~mask, forbidden)
+        return masked.softmax(dim=-1)
+
+    assert "mask = tensor([[False]])" in check("whole_attention", attention_with(broken)).text
+    assert check("whole_attention", attention_with(softmax))
 
 
 def test_a_wrong_view_is_not_noticed_with_one_head():
     assert check("unnoticed", wrong_view)
+
+
+def branches(x, W_Q, W_K, W_V, W_O, n_heads, mask):
+    y = multi_head_attention(x, W_Q, W_K, W_V, W_O, n_heads, mask)
+    if n_heads == 1:
+        return y
+    return 2 * y
+
+
+def chooses(x, W_Q, W_K, W_V, W_O, n_heads, mask):
+    y = multi_head_attention(x, W_Q, W_K, W_V, W_O, n_heads, mask)
+    return 2 * y if n_heads - 1 else y
+
+
+def compares(x, W_Q, W_K, W_V, W_O, n_heads, mask):
+    return multi_head_attention(x, W_Q, W_K, W_V, W_O, n_heads, mask) * (1 + (n_heads > 1))
+
+
+def matches(x, W_Q, W_K, W_V, W_O, n_heads, mask):
+    y = multi_head_attention(x, W_Q, W_K, W_V, W_O, n_heads, mask)
+    match n_heads:
+        case 1:
+            return y
+    return 2 * y
+
+
+@pytest.mark.parametrize("answer", [branches, chooses, compares, matches])
+def test_a_mistake_that_asks_how_many_heads_there_are_is_refused(answer):
+    assert "It asks how many heads" in check("unnoticed", answer).text
+
+
+def test_a_mistake_whose_code_cannot_be_read_is_judged_by_its_numbers():
+    assert check("unnoticed", partial(wrong_view))
+
+
+def test_a_mistake_that_a_mask_shows_with_one_head_is_refused():
+    def without_a_mask(mask, **given):
+        return wrong_view(**given, mask=None)
+
+    said = check("unnoticed", without_a_mask).text
+    assert "With one head y is wrong already under a causal mask" in said
 
 
 @pytest.mark.parametrize(
