@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mhsa_lib import examples
 from mhsa_lib import functional as F
-from mhsa_lib.exercises.core import drawn
+from mhsa_lib.exercises.core import drawn, matrices
 from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
 from mhsa_lib.trace.wires import trace
 
@@ -59,11 +59,7 @@ def _inputs() -> Iterator[dict[str, Any]]:
         (2, 3, 4, 2),
         (2, 7, 12, 4),
     ):
-        matrices = {
-            f"W_{name}": drawn(d_model, d_head, seed=seed)
-            for seed, name in enumerate("QKV", start=1)
-        }
-        yield {"x": drawn(batch, seq, d_model), **matrices}
+        yield {"x": drawn(batch, seq, d_model), **matrices(d_model, d_head, "QKV")}
 
 
 EXERCISES: dict[str, Exercise] = {

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mhsa_lib import examples, masks
 from mhsa_lib import functional as F
-from mhsa_lib.exercises.core import attend, drawn, multi_head_attention
+from mhsa_lib.exercises.core import attend, drawn, matrices, multi_head_attention
 from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
 
 
@@ -33,23 +33,16 @@ def _first_number_under_a_causal_mask() -> float:
         return float(mha(x, mask=masks.causal)[0, 0])
 
 
-def _matrices(d_model: int) -> dict[str, Tensor]:
-    return {
-        f"W_{name}": drawn(d_model, d_model, seed=seed) / 2
-        for seed, name in enumerate("QKVO", start=1)
-    }
-
-
 def _two_sequences() -> Iterator[dict[str, Any]]:
     for n_query, n_key, d_model, n_heads in ((1, 1, 2, 1), (2, 2, 4, 2), (2, 5, 12, 3)):
         x, context = drawn(1, n_query, d_model), drawn(1, n_key, d_model, seed=9)
-        yield {"x": x, "context": context, **_matrices(d_model), "n_heads": n_heads}
+        yield {"x": x, "context": context, **matrices(d_model, d_model), "n_heads": n_heads}
 
 
 def _noticed(broken: Any) -> str:
     """Why a mistake is not one that only more heads show; "" if it is."""
     for n_heads in (1, 2, 3):
-        given = {"x": drawn(2, 5, 12), **_matrices(12)}
+        given = {"x": drawn(2, 5, 12), **matrices(12, 12)}
         right = multi_head_attention(**given, n_heads=n_heads, mask=None)
         found = broken(**given, n_heads=n_heads, mask=None)
         if not isinstance(found, Tensor) or found.shape != right.shape:

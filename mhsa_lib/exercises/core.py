@@ -31,6 +31,14 @@ def drawn(*shape: int, seed: int = 0) -> Tensor:
     return numbers.mul(10).round().div(10)
 
 
+def matrices(rows: int, columns: int, names: str = "QKVO") -> dict[str, Tensor]:
+    """W_Q, W_K, …, drawn, by their names."""
+    return {
+        f"W_{name}": drawn(rows, columns, seed=seed) / 2
+        for seed, name in enumerate(names, start=1)
+    }
+
+
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
     """Cut every row of x into equal pieces, (batch, n_heads, seq, d_head)."""
     return F.split_heads(x, n_heads)
@@ -195,12 +203,8 @@ def _attend() -> Iterator[dict[str, Any]]:
 def _whole() -> Iterator[dict[str, Any]]:
     for seq, d_model, n_heads in ((1, 2, 1), (2, 4, 2), (3, 12, 3)):
         x = drawn(2, seq, d_model)
-        matrices = {
-            f"W_{name}": drawn(d_model, d_model, seed=seed) / 2
-            for seed, name in enumerate("QKVO", start=1)
-        }
         for mask in (None, masks.causal.dense(seq, seq)):
-            yield {"x": x, **matrices, "n_heads": n_heads, "mask": mask}
+            yield {"x": x, **matrices(d_model, d_model), "n_heads": n_heads, "mask": mask}
 
 
 def _sizes() -> Iterator[dict[str, Any]]:
