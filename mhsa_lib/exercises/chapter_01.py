@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mhsa_lib import examples
 from mhsa_lib import functional as F
-from mhsa_lib.exercises.core import drawn
+from mhsa_lib.exercises.core import drawn, matrices
 from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
 from mhsa_lib.trace.wires import trace
 
@@ -59,12 +59,8 @@ def _inputs() -> Iterator[dict[str, Any]]:
         (2, 3, 4, 2, 3),
         (2, 7, 12, 4, 4),
     ):
-        matrices = {
-            "W_Q": drawn(d_model, d_head, seed=1),
-            "W_K": drawn(d_model, d_head, seed=2),
-            "W_V": drawn(d_model, d_value, seed=3),
-        }
-        yield {"x": drawn(batch, seq, d_model), **matrices}
+        maps = matrices(d_model, d_head, "QK") | {"W_V": drawn(d_model, d_value, seed=3)}
+        yield {"x": drawn(batch, seq, d_model), **maps}
 
 
 EXERCISES: dict[str, Exercise] = {

@@ -15,7 +15,7 @@ DOCUMENT = (0, 0, 0, 0, 1, 1, 1)
 def packed_documents(answer: Any) -> str:
     """What is wrong with a mask under which two packed documents are each read as if alone.
 
-    The mask is a predicate, a boolean tensor (query, key), or a drawing: seven rows of text.
+    The mask is a predicate, booleans (query, key), or a drawing: seven rows of text.
 
     >>> packed_documents(masks.causal)
     'Query 4 may look at key 0, which stands in the other document.'
@@ -41,7 +41,10 @@ def _drawn(answer: Any) -> Tensor:
         answer = answer.dense(len(DOCUMENT), len(DOCUMENT))
     if isinstance(answer, Tensor):
         return answer.reshape(answer.shape[-2:])
-    return torch.tensor([[square == "■" for square in row] for row in answer])
+    rows = [list(row) for row in (answer.split() if isinstance(answer, str) else answer)]
+    if not {square for row in rows for square in row} <= {"■", "·", True, False}:
+        raise ValueError("a drawing is made of ■ and ·")
+    return torch.tensor([[square in ("■", True) for square in row] for row in rows])
 
 
 EXERCISES: dict[str, Exercise] = {

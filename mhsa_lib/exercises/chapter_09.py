@@ -11,7 +11,7 @@ from torch import Tensor
 
 from mhsa_lib import examples, masks
 from mhsa_lib import functional as F
-from mhsa_lib.exercises.core import attend, drawn, multi_head_attention
+from mhsa_lib.exercises.core import attend, drawn, matrices, multi_head_attention
 from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
 
 
@@ -36,36 +36,17 @@ def _first_number_under_a_causal_mask() -> float:
         return float(mha(x, mask=masks.causal)[0, 0])
 
 
-def _matrices(d_model: int) -> dict[str, Tensor]:
-    return {
-        f"W_{name}": drawn(d_model, d_model, seed=seed) / 2
-        for seed, name in enumerate("QKVO", start=1)
-    }
-
-
 def _two_sequences() -> Iterator[dict[str, Any]]:
     for n_query, n_key, d_model, n_heads in ((1, 1, 2, 1), (2, 2, 4, 2), (2, 5, 12, 3)):
         x, context = drawn(1, n_query, d_model), drawn(1, n_key, d_model, seed=9)
-        yield {"x": x, "context": context, **_matrices(d_model), "n_heads": n_heads}
-
-
-def _whole() -> Iterator[dict[str, Any]]:
-    for seq, d_model, n_heads in ((1, 2, 1), (2, 4, 2), (3, 12, 3)):
-        causal = masks.causal.dense(seq, seq)
-        for mask in (None, causal, causal.tril(-1)):  # the last one leaves query 0 nothing
-            yield {
-                "x": drawn(2, seq, d_model),
-                **_matrices(d_model),
-                "n_heads": n_heads,
-                "mask": mask,
-            }
+        yield {"x": x, "context": context, **matrices(d_model, d_model), "n_heads": n_heads}
 
 
 def _noticed(broken: Any) -> str:
     """Why a mistake is not one that only more heads show; "" if it is."""
     for n_heads in (1, 2, 3):
         for mask in (None, masks.causal.dense(5, 5)):
-            given: dict[str, Any] = {"x": drawn(2, 5, 12), **_matrices(12)}
+            given: dict[str, Any] = {"x": drawn(2, 5, 12), **matrices(12, 12)}
             given |= {"n_heads": n_heads, "mask": mask}
             right, found = multi_head_attention(**given), broken(**given)
             if not isinstance(found, Tensor) or found.shape != right.shape:
@@ -109,11 +90,6 @@ EXERCISES: dict[str, Exercise] = {
             1.85: "You took a row of W_O. A number of y is a row of concat times a column.",
             2.65: "Those are the numbers of x. W_V exchanges two columns.",
         },
-    ),
-    "whole_attention": Function(
-        multi_head_attention,
-        _whole,
-        because="Equal on every input, also where a query may look at nothing.",
     ),
     "cross_attention": Function(
         cross_attention,

@@ -3,7 +3,8 @@
 Inputs grow from what can be redone by hand; whole numbers, so that a wrong place shows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 from mhsa_lib import functional as F
 from mhsa_lib import masks
 from mhsa_lib.exercises.kinds import Exercise, Function
+from mhsa_lib.exercises.verdict import Verdict, wrong
 
 
 def counted(*shape: int) -> Tensor:
@@ -27,6 +29,14 @@ def drawn(*shape: int, seed: int = 0) -> Tensor:
     """Random numbers with one decimal, the same every time."""
     numbers = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
     return numbers.mul(10).round().div(10)
+
+
+def matrices(rows: int, columns: int, names: str = "QKVO") -> dict[str, Tensor]:
+    """W_Q, W_K, …, drawn, by their names."""
+    return {
+        f"W_{name}": drawn(rows, columns, seed=seed) / 2
+        for seed, name in enumerate(names, start=1)
+    }
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
@@ -68,6 +78,73 @@ def padding_mask(lengths: list[int], n_key: int) -> Tensor:
     return masks.key_padding(lengths).dense(1, n_key)
 
 
+def _recipe(
+    weigh: Callable[[Tensor, Tensor], Tensor],
+) -> Callable[[Tensor, Tensor | None], Tensor]:
+    """A softmax that is right without a mask, and with one whatever `weigh` makes of it."""
+
+    def recipe(scores: Tensor, mask: Tensor | None) -> Tensor:
+        return softmax(scores, None) if mask is None else weigh(scores, mask)
+
+    return recipe
+
+
+def _filled(scores: Tensor, forbidden: Tensor, number: float) -> Tensor:
+    return torch.softmax(scores.masked_fill(forbidden, number), dim=-1)
+
+
+MISTAKES = {
+    _recipe(lambda s, may: torch.softmax(s, dim=-1)): "The mask changes nothing.",
+    _recipe(lambda s, may: torch.softmax(s, dim=-1) * may): (
+        "A row no longer sums to 1: the mask comes after the softmax has divided."
+    ),
+    _recipe(lambda s, may: torch.softmax(s * may, dim=-1)): (
+        "A forbidden score of 0 still has a weight: e⁰ is 1."
+    ),
+    _recipe(lambda s, may: torch.softmax(s + may, dim=-1)): "Adding 1 or 0 forbids nothing.",
+    _recipe(lambda s, may: _filled(s, may, -torch.inf)): "True means: may look.",
+    _recipe(lambda s, may: _filled(s, ~may, -torch.inf)): (
+        "A row without any key is NaN: its softmax divides 0 by 0."
+    ),
+    _recipe(lambda s, may: _filled(s, ~may, -1e9)): (
+        "A row without any key gives its weight to keys that are forbidden."
+    ),
+}
+"""Softmaxes that are wrong, and why."""
+
+
+@dataclass(frozen=True)
+class Masked(Function):
+    """A masked softmax to write: known mistakes are named, and its gradient is tried."""
+
+    def judge(self, name: str, answer: Any) -> Verdict:
+        """Judge the weights, then whether an empty row spoils the gradient."""
+        verdict = super().judge(name, answer)
+        if verdict:
+            fault = _fault_of_gradient(answer)
+            return wrong(f"The weights are right. {fault}") if fault else verdict
+        for mistake, why in MISTAKES.items():
+            if super().judge(name, mistake) == verdict:
+                return wrong(f"{why} {verdict.text.removeprefix('Not yet. ')}")
+        return verdict
+
+
+def _fault_of_gradient(answer: Callable[..., Tensor]) -> str:
+    *_, last = _scores()  # with an empty row
+    scores = last["scores"].requires_grad_()
+    try:
+        weights = answer(scores=scores.clone(), mask=last["mask"])
+    except Exception:  # NumPy takes no tensor that has a gradient
+        return ""
+    if not weights.requires_grad:
+        return ""
+    try:
+        (gradient,) = torch.autograd.grad(weights[0, 0, 0], scores)
+    except RuntimeError as error:
+        return f"Their gradient raises RuntimeError: {str(error).split(': ')[0]}."
+    return "Their gradient is NaN: the empty row spoils it." if gradient.isnan().any() else ""
+
+
 def _rows() -> Iterator[dict[str, Any]]:
     for batch, seq, d_model, n_heads in (
         (1, 2, 4, 2),
@@ -102,6 +179,10 @@ def _scores() -> Iterator[dict[str, Any]]:
     }
     yield {"scores": drawn(1, 3, 3), "mask": masks.causal.dense(3, 3)}
     yield {"scores": torch.tensor([[[1000.0, 1001.0]]]), "mask": None}
+    yield {
+        "scores": torch.tensor([[[0.0, 1.0, 1000.0]]]),
+        "mask": torch.tensor([True, True, False]),
+    }
     empty = torch.tensor([[True, True], [False, False]])
     yield {"scores": drawn(1, 2, 2), "mask": empty}
 
@@ -121,13 +202,9 @@ def _attend() -> Iterator[dict[str, Any]]:
 
 def _whole() -> Iterator[dict[str, Any]]:
     for seq, d_model, n_heads in ((1, 2, 1), (2, 4, 2), (3, 12, 3)):
-        x = drawn(2, seq, d_model)
-        matrices = {
-            f"W_{name}": drawn(d_model, d_model, seed=seed) / 2
-            for seed, name in enumerate("QKVO", start=1)
-        }
-        for mask in (None, masks.causal.dense(seq, seq)):
-            yield {"x": x, **matrices, "n_heads": n_heads, "mask": mask}
+        x, causal = drawn(2, seq, d_model), masks.causal.dense(seq, seq)
+        for mask in (None, causal, causal.tril(-1)):  # the last one leaves query 0 nothing
+            yield {"x": x, **matrices(d_model, d_model), "n_heads": n_heads, "mask": mask}
 
 
 def _sizes() -> Iterator[dict[str, Any]]:
@@ -144,9 +221,13 @@ EXERCISES: dict[str, Exercise] = {
     "split_heads": Function(split_heads, _rows),
     "concat_heads": Function(F.concat_heads, _heads),
     "score": Function(F.score, _queries_and_keys),
-    "softmax": Function(softmax, _scores),
+    "softmax": Masked(softmax, _scores),
     "causal_mask": Function(causal_mask, _sizes),
     "padding_mask": Function(padding_mask, _lengths),
     "attend": Function(attend, _attend),
-    "multi_head_attention": Function(multi_head_attention, _whole),
+    "multi_head_attention": Function(
+        multi_head_attention,
+        _whole,
+        because="Equal on every input, also where a query may look at nothing.",
+    ),
 }

@@ -32,8 +32,9 @@ def test_a_softmax_that_is_wrong_for_a_blind_query_is_found(forbidden):
         masked = scores if mask is None else scores.masked_fill(~mask, forbidden)
         return masked.softmax(dim=-1)
 
-    assert "mask = tensor([[False]])" in check("whole_attention", attention_with(broken)).text
-    assert check("whole_attention", attention_with(softmax))
+    said = check("multi_head_attention", attention_with(broken)).text
+    assert "mask = tensor([[False]])" in said
+    assert check("multi_head_attention", attention_with(softmax))
 
 
 def test_a_wrong_view_is_not_noticed_with_one_head():
