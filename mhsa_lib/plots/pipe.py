@@ -110,7 +110,7 @@ def _rows(columns: list[Column]) -> list[list[Column]]:
 def _width(column: Column) -> float:
     """Inches a column needs for its longest label."""
     longest = max(len(text) for step in column for text in _texts(step))
-    return max(0.067 * longest + 0.3, LARGEST + SHIFT * SHEETS + 0.2)
+    return max(0.067 * longest + 0.36, LARGEST + SHIFT * SHEETS + 0.2)
 
 
 def _draw_row(
