@@ -55,6 +55,7 @@ def _of_numbers(found: Any, expected: Tensor) -> str:
 
 
 def _of_several(found: Any, expected: Any) -> str:
+    found = found.tolist() if isinstance(found, Tensor) and found.ndim == 1 else found
     if not isinstance(found, tuple | list) or len(found) != len(expected):
         return f"It should be {len(expected)} values."
     each = [difference(one, other) for one, other in zip(found, expected, strict=True)]

@@ -85,6 +85,7 @@ def test_a_softmax_that_overflows_or_forgets_the_mask_is_found():
         ("split_heads", lambda x, n_heads: torch.stack(x.chunk(n_heads, dim=-1), dim=1)),
         ("split_heads", lambda x, n_heads: x.unflatten(-1, (n_heads, -1)).transpose(1, 2)),
         ("concat_heads", lambda z: torch.cat(z.unbind(dim=1), dim=-1)),
+        ("key_of_wide", torch.tensor([-4, 0, 0, 0])),
         ("score", lambda q, k, scale: torch.einsum("bhqd,bhkd->bhqk", q, k) * scale),
         (
             "causal_mask",
