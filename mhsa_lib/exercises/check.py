@@ -16,7 +16,7 @@ from mhsa_lib.exercises import (
     core,
 )
 from mhsa_lib.exercises.kinds import Exercise
-from mhsa_lib.exercises.verdict import Verdict, wrong
+from mhsa_lib.exercises.verdict import Verdict, unfilled, wrong
 
 ROOMS = (
     core,
@@ -51,4 +51,11 @@ def check(name: str, answer: Any = ...) -> Verdict:
     """
     if name not in EXERCISES:
         return wrong(f"There is no exercise {name!r}; there are {', '.join(EXERCISES)}.")
-    return EXERCISES[name].judge(name, answer)
+    return unfilled(name) if _has_dots(answer) else EXERCISES[name].judge(name, answer)
+
+
+def _has_dots(answer: Any) -> bool:
+    """Whether an answer, or a part of it, is still the dots of the stub."""
+    return answer is ... or (
+        isinstance(answer, list | tuple) and any(_has_dots(part) for part in answer)
+    )

@@ -32,8 +32,6 @@ class Value:
 
     def judge(self, name: str, answer: Any) -> Verdict:
         """Compare a value; tensors and floats to five digits."""
-        if answer is ...:
-            return unfilled(name)
         differs = difference(answer, self.right())
         if not differs:
             return right(self.because)
@@ -58,8 +56,6 @@ class Function:
 
     def judge(self, name: str, answer: Any) -> Verdict:
         """Find the smallest input on which a function differs from ours."""
-        if answer is ...:
-            return unfilled(name)
         if not callable(answer):
             return wrong(f"{shown(answer)} is no function; define {name}(…) and hand it over.")
         inputs = list(self.inputs())
@@ -95,8 +91,6 @@ class Invented:
 
     def judge(self, name: str, answer: Any) -> Verdict:
         """Try the answer out."""
-        if answer is ...:
-            return unfilled(name)
         try:
             fault = self.fault(answer)
         except Exception as error:  # an answer of another kind than asked for

@@ -23,6 +23,7 @@ def test_no_name_is_given_twice():
 def test_dots_are_unfilled(name):
     assert check(name).state == check(name, ...).state == "unfilled"
     assert name in repr(check(name))
+    assert check(name, ([1.0, ...], [..., 2.0])).state == "unfilled"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
