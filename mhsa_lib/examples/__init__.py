@@ -1,12 +1,12 @@
 """The sentences and the attentions that the book computes with, by hand and by name."""
 
-from mhsa_lib.examples.by_hand import worked as worked
-from mhsa_lib.examples.jobs import HEADS as HEADS
-from mhsa_lib.examples.jobs import attention as attention
-from mhsa_lib.examples.jobs import running as running
 from mhsa_lib.examples.random_numbers import SIX_WORDS as SIX_WORDS
 from mhsa_lib.examples.random_numbers import random_attention as random_attention
 from mhsa_lib.examples.random_numbers import random_tokens as random_tokens
+from mhsa_lib.examples.running_example import HEADS as HEADS
+from mhsa_lib.examples.running_example import attention as attention
+from mhsa_lib.examples.running_example import running as running
+from mhsa_lib.examples.two_tokens import worked as worked
 from mhsa_lib.examples.words import COLUMNS as COLUMNS
 from mhsa_lib.examples.words import SENTENCES as SENTENCES
 from mhsa_lib.examples.words import VOCABULARY as VOCABULARY

@@ -15,7 +15,6 @@ from mhsa_lib.plots.heat import heads as heads
 from mhsa_lib.plots.heat import heat_map as heat_map
 from mhsa_lib.plots.heat import layers_by_heads as layers_by_heads
 from mhsa_lib.plots.kinds import profiles as profiles
-from mhsa_lib.plots.pipe import pipeline as pipeline
 from mhsa_lib.plots.ratios import memory as memory
 from mhsa_lib.plots.ratios import ratios as ratios
 from mhsa_lib.plots.roof import roofline as roofline
@@ -23,6 +22,7 @@ from mhsa_lib.plots.signed import signed as signed
 from mhsa_lib.plots.spread import seeds as seeds
 from mhsa_lib.plots.squares import mask as mask
 from mhsa_lib.plots.squares import wall as wall
+from mhsa_lib.plots.trace_boxes import pipeline as pipeline
 
 __all__ = [
     "arcs",

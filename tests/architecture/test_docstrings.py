@@ -39,7 +39,7 @@ READ_FIRST = [
     *("trace.hooks", "trace.ledger", "trace.wires", "trace.editing", "trace.find"),
     *("trace.provenance", "cache.positions", "cache.remembering"),
     *("costs.formulas", "costs.variant_costs", "costs.configurations", "costs.roofline"),
-    *("costs.hardware", "profiling.timing", "convert", "examples.by_hand"),
+    *("costs.hardware", "profiling.timing", "convert", "examples.two_tokens"),
     *("experiments.training", "results.experiments"),
 ]
 

@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from mhsa_lib import edit, examples, masks, trace
-from mhsa_lib.examples.jobs import CARRIED
+from mhsa_lib.examples.running_example import CARRIED
 from mhsa_lib.stages import maps_of
 
 GRAMMAR = (

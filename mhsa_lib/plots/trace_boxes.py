@@ -1,4 +1,4 @@
-"""The shape pipeline: one box per wire of a trace."""
+"""The shape pipeline: one box for each wire of a trace."""
 
 import math
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 from mhsa_lib import plots
-from mhsa_lib.plots import pipe
+from mhsa_lib.plots import trace_boxes
 from mhsa_lib.shapes import AXIS_COLOURS
 from tests.plots.figure import drawn, said
 from tests.plots.inputs import traced
@@ -37,7 +37,7 @@ def test_sides_grow_with_the_square_root_of_the_size():
     boxes = fronts(drawn().axes[0])
     by_shape = dict(zip(wires.steps, boxes, strict=True))
     q, scores = by_shape["q"], by_shape["scores"]
-    assert q.get_width() == pytest.approx(pipe.LARGEST)
+    assert q.get_width() == pytest.approx(trace_boxes.LARGEST)
     assert q.get_width() / q.get_height() == pytest.approx(2)
     assert scores.get_width() == pytest.approx(scores.get_height())
     assert scores.get_height() == pytest.approx(q.get_height())
@@ -53,7 +53,9 @@ def test_views_are_dashed_copies_solid_and_query_by_key_filled():
     }
     assert drawn_as == {wire: step.result == "view" for wire, step in wires.steps.items()}
     filled = [
-        w for w, b in zip(wires, fronts(ax), strict=True) if to_hex(b.get_fc()) == pipe.GROWS
+        w
+        for w, b in zip(wires, fronts(ax), strict=True)
+        if to_hex(b.get_fc()) == trace_boxes.GROWS
     ]
     assert filled == ["scores", "weights"]
 
