@@ -18,10 +18,11 @@ BEGAN := $(shell date +%s)
 TOOK = @s=$$(($$(date +%s) - $(BEGAN))); echo; echo "── $(1), $$((s / 60)) min $$((s % 60)) s."
 
 .NOTPARALLEL:
-.PHONY: help book vendored test quick lint types related unit figures mutants notebooks compare pages serve slow many mutants-all bench repository clean
+.PHONY: help book plain vendored test quick lint types related unit figures mutants notebooks compare pages serve slow many mutants-all bench repository clean
 
 help:
 	@echo "make book        build the book into _build/html (makes its own environment first)"
+	@echo "make plain       the notebooks as Colab and JupyterLab show them, into _build/plain"
 	@echo "make quick       while you work, a minute: lint, types, and the tests of what you changed"
 	@echo "make test        before you push, some twenty minutes: everything that has to hold;"
 	@echo "                 needs only what 'make book' needs, and Chromium"
@@ -51,7 +52,11 @@ book: vendored
 	$(STEP) "Table of what was verified" $(PY) -m tools.check.audit --write book/_generated/verified.md
 	$(STEP) "Figure of the first page" $(PY) -m tools.build.landing
 	@rm -rf _build # a page that is not written again hides its warnings
+	$(STEP) "Plain notebooks" $(PY) -m tools.build.plain
 	$(STEP) "Book, warnings are errors" .venv/bin/jupyter-book build . -W -n --keep-going -q
+
+plain: $(READY)
+	$(STEP) "Plain notebooks" $(PY) -m tools.build.plain
 
 vendored: $(READY)
 	$(STEP) "JavaScript for the pages" $(PY) -m tools.build.vendor

@@ -1,4 +1,7 @@
-"""A Sphinx extension: a notebook can be saved from a book that was opened from files.
+"""A Sphinx extension: what a reader saves is the plain edition, from opened files as well.
+
+Sphinx offers the sources of its pages. Beside a page lies, instead of the source with its MyST,
+the notebook that `tools.build.plain` made of it.
 
 Over http a link with ``download`` saves the notebook. From a file, browsers show it as text and
 let no script read it; they do run scripts. So each notebook gets a script beside it that hands
@@ -6,10 +9,14 @@ its text to `saveNotebook` of `_static/book.js`, and is loaded only when a reade
 """
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+
+PLAIN = Path("_build", "plain")
+"""Where `make plain` puts them."""
 
 
 def script(notebook: Path) -> str:
@@ -18,9 +25,10 @@ def script(notebook: Path) -> str:
 
 
 def write(app: Sphinx, exception: Any) -> None:
-    """Write the scripts, if the book was built."""
+    """Put the plain notebooks in the place of the sources, and write the scripts."""
     if exception is None:
         for notebook in Path(app.outdir, "_sources").rglob("*.ipynb"):
+            shutil.copyfile(Path(app.srcdir, PLAIN, notebook.name), notebook)
             notebook.with_name(f"{notebook.name}.js").write_text(script(notebook))
 
 

@@ -2,7 +2,8 @@
 
 The theme hides the same links behind icons at the top of the page. Here they are words: open
 the chapter in Colab, download it as a notebook, edit it, report an error. The address of each
-is the one that the theme has worked out.
+is the one that the theme has worked out, but for Colab's: there the theme names the source,
+which is full of MyST; the plain edition stands on a branch of its own.
 
 The first page says how long a path through the book takes: it writes ⟦01 02 05⟧ or ⟦01–09⟧,
 and the minutes to read these chapters stand there instead.
@@ -29,6 +30,13 @@ def flat(buttons: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for button in buttons:
         yield from flat(button.get("buttons", []))
         yield button
+
+
+def to_plain(buttons: list[dict[str, Any]]) -> None:
+    """Let every button that opens Colab open the plain edition."""
+    for button in flat(buttons):
+        if button.get("text") == "Colab":
+            button["url"] = re.sub(r"/blob/[^/]+/notebooks/", "/blob/plain/", button["url"])
 
 
 def links(buttons: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -85,6 +93,7 @@ def add(
         return
     chapter = re.match(r"notebooks/\d\d_", pagename)  # in the appendix nobody reads it all
     time = minutes(app.env.get_doctree(pagename)) if chapter else None  # as in the sums
+    to_plain(context["header_buttons"])
     html = line(time, links(context["header_buttons"]))
     before, title, after = context["body"].partition("</h1>\n")
     if pagename == app.config.root_doc:

@@ -13,6 +13,7 @@ from docutils import nodes
 from docutils.core import publish_doctree
 
 from tools import ROOT
+from tools.build import plain
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 STYLE = '<style data-mhsa-piece="kit:1">p{}</style>'
@@ -94,6 +95,13 @@ def test_the_line_under_the_title_keeps_the_theme_s_addresses():
     assert '<a href="https://colab/x.ipynb">Open in Colab</a>' in html
     assert '<a href="../x.ipynb" download>Download notebook</a>' in html
     assert '<a href="https://edit?a=1&amp;b">Edit this page</a>' in html
+
+
+def test_colab_opens_the_plain_edition():
+    theirs = plain.colab("04_split").replace("/blob/plain/", "/blob/main/notebooks/")
+    buttons = [{"buttons": [{"text": "Colab", "url": theirs}], "label": "launch"}]
+    page_facts.to_plain(buttons)
+    assert page_facts.links(buttons) == [("Open in Colab", plain.colab("04_split"))]
 
 
 def test_a_link_to_a_term_shows_what_it_means():

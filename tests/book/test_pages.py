@@ -4,7 +4,11 @@ import re
 import shutil
 import subprocess
 
+import nbformat
+
 from tools import ROOT
+from tools.build import links, plain
+from tools.build.notebooks import notebooks
 from tools.build.repository import project
 from tools.check.pages import SITE, Page
 
@@ -31,6 +35,26 @@ def test_every_internal_link_leads_to_a_file_and_an_anchor(pages):
             elif anchor and file in pages and anchor not in pages[file].anchors:
                 broken.append(f"{page.name}: {link} (no such anchor)")
     assert broken == []
+
+
+def test_every_link_of_the_plain_notebooks_leads_to_a_page_and_an_anchor(pages):
+    there = {f"{links.site()}/{page.name}": page for page in pages.values()}
+    broken = []
+    for path in sorted(plain.FOLDER.glob("*.ipynb")):
+        text = "".join(cell.source for cell in nbformat.read(path, as_version=4).cells)
+        for link in re.findall(rf"\(({re.escape(links.site())}[^)]*)\)", text):
+            address, _, anchor = link.partition("#")
+            if address not in there or (anchor and anchor not in there[address].anchors):
+                broken.append(f"{path.name}: {link}")
+        for sibling in re.findall(r"\(([\w-]+\.ipynb)\)", text):
+            broken += [] if (plain.FOLDER / sibling).exists() else [f"{path.name}: {sibling}"]
+    assert broken == []
+
+
+def test_what_a_page_offers_to_save_is_the_plain_notebook():
+    saved = {path.name: path.read_bytes() for path in SITE.glob("_sources/**/*.ipynb")}
+    assert saved == {path.name: path.read_bytes() for path in plain.FOLDER.glob("*.ipynb")}
+    assert saved.keys() == {path.name for path in notebooks()}
 
 
 def test_every_image_of_the_text_has_an_alt_text_that_says_something(pages):
@@ -74,6 +98,12 @@ def test_every_notebook_page_can_be_opened_in_colab(pages):
         page.name
         for page in pages.values()
         if page.name.startswith("notebooks/")
-        and not any("colab.research.google.com" in link for link in page.links)
+        and plain.colab(page.name.removeprefix("notebooks/").removesuffix(".html"))
+        not in page.links
     ]
     assert without == []
+
+
+def test_no_link_opens_a_source_with_its_markup_in_colab(pages):
+    opened = {link for page in pages.values() for link in page.links if plain.COLAB in link}
+    assert opened == {plain.colab(path.stem) for path in notebooks()}

@@ -1,12 +1,11 @@
-"""Run every notebook as Colab would, and compare each output with the stored one.
+"""Run every plain notebook as Colab would, and compare each output with the stored one.
 
-The notebooks are copied to an empty folder outside the repository and see only the built wheel;
-a first notebook proves it by comparing where `mhsa_lib` was imported from. Whether a notebook
+They are written to an empty folder outside the repository and see only the built wheel; a
+first notebook proves it by comparing where `mhsa_lib` was imported from. Whether a notebook
 is out of date is asked before, without running it: `tools.build.notebooks --check`.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import nbformat
 
-from tools.build.notebooks import notebooks
+from tools.build import plain
 from tools.check import wheel
 
 SANITIZE = Path(__file__).parent / "sanitize.cfg"
@@ -51,11 +50,9 @@ def main() -> int:
         top = Path(name).resolve()
         folder, site = top / "notebooks", top / "site"
         wheel.install(wheel.build(top), site)
-        folder.mkdir()
+        written = plain.write(folder)
         nbformat.write(probe(site), folder / "00_imports_the_wheel.ipynb")
-        for path in notebooks():
-            shutil.copy(path, folder)
-        print(f"{len(notebooks())} notebooks, with {next(top.glob('*.whl')).name}", flush=True)
+        print(f"{len(written)} notebooks, with {next(top.glob('*.whl')).name}", flush=True)
         return nbval(folder, site=site)
 
 

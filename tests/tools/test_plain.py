@@ -1,0 +1,136 @@
+"""The plain edition: no MyST is left, nothing else is changed, and answers are folded."""
+
+import functools
+
+import nbformat
+import pytest
+
+from tools.build import plain
+from tools.build.notebooks import notebooks, tags
+from tools.build.plain_text import constructs
+from tools.build.plain_text import plain as plain_text
+
+MARKUP = (":::", "{doc}", "{cite}", "{cite:t}", "{term}", "{ref}", ")=\n")
+EXERCISE = """\
+:::{exercise-end}
+:::
+
+:::{solution-start} split-by-hand
+:class: dropdown
+:::
+
+The strides are (84, 4).
+"""
+
+
+@functools.cache
+def editions(path):
+    source = nbformat.read(path, as_version=4)
+    return source, plain.edition(source, path.stem)
+
+
+@pytest.fixture(params=notebooks(), ids=lambda path: path.stem)
+def both(request):
+    return editions(request.param)
+
+
+def markdown(nb):
+    return [cell for cell in nb.cells if cell.cell_type == "markdown"]
+
+
+def code(nb):
+    return [cell for cell in nb.cells if cell.cell_type == "code"]
+
+
+def test_no_cell_holds_myst(both):
+    _, new = both
+    assert [c.source for c in markdown(new) if constructs(c.source)] == []
+    assert [c.source for c in markdown(new) if any(m in c.source for m in MARKUP)] == []
+
+
+def test_the_code_and_its_outputs_stay(both):
+    source, new = both
+
+    def shown(nb):
+        return [
+            (c.id, c.source.removeprefix(title(c)), c.outputs, c.execution_count)
+            for c in code(nb)
+        ]
+
+    def title(cell):
+        first, _, _ = cell.source.partition("\n")
+        return f"{first}\n" if first.startswith("# @title ") else ""
+
+    assert shown(new) == shown(source)
+
+
+def test_folded_code_is_folded_everywhere_and_nothing_else_is(both):
+    source, new = both
+    folded = {c.id for c in code(new) if c.metadata.get("cellView") == "form"}
+    hidden = {c.id for c in code(new) if "jupyter" in c.metadata}
+    answers, solving = set(), False
+    for cell in source.cells:
+        if cell.cell_type == "code" and (
+            solving or tags(cell) & {"hide-input", "remove-input"}
+        ):
+            answers.add(cell.id)
+        solving = "{solution-start}" in cell.source.rpartition("{solution-end}")[2] or (
+            solving and "{solution-end}" not in cell.source
+        )
+    assert folded == hidden == answers
+
+
+def test_the_caption_of_every_figure_follows_it(both):
+    source, new = both
+    captions = {
+        c.id: figure["caption"]
+        for c in code(source)
+        if (figure := c.metadata.get("mystnb", {}).get("figure"))
+    }
+    after = {
+        c.id: following.source for c, following in zip(new.cells, new.cells[1:], strict=False)
+    }
+    assert {id: after[id] for id in captions} == {
+        id: f"*{plain_text(caption)}*" for id, caption in captions.items()
+    }
+
+
+def test_it_begins_with_a_badge_for_itself_and_its_page():
+    path = notebooks()[4]
+    new = plain.edition(nbformat.read(path, as_version=4), path.stem)
+    title, _, badge, *_ = new.cells[0].source.splitlines()
+    assert title.startswith("# 04 ")
+    assert plain.colab(path.stem) in badge
+    assert f"/notebooks/{path.stem}.html" in badge
+
+
+def test_a_solution_folds_and_says_where_its_code_is():
+    text = plain_text(EXERCISE)
+    assert text.startswith("<details>\n<summary>Solution</summary>\n\nThe strides are (84, 4).")
+    assert "folded cell below" in text
+    assert text.endswith("</details>")
+
+
+def test_a_box_keeps_lists_formulas_and_roles():
+    box = ":::{admonition} Try\n:class: try\n- {term}`view`\n- $a_1$\n:::"
+    quoted = plain_text(box).splitlines()
+    assert quoted[:2] == ["> **Try**", ">"]
+    assert quoted[2].startswith("> - [view](https://")
+    assert quoted[3] == "> - $a_1$"
+
+
+def test_ordinary_markdown_stays_letter_by_letter():
+    text = "| a | b |\n|---|---|\n| $x_1$ | `{doc}` |\n\n```python\nx = {1}\n```\n\n$$a\\\\b$$"
+    assert plain_text(text) == text
+
+
+@pytest.mark.parametrize("text", [":::{margin}\nx\n:::", "see {numref}`fig`"])
+def test_what_has_no_plain_form_is_refused_by_name(text):
+    with pytest.raises(ValueError, match=r"\{(margin|numref)\} has no plain form"):
+        plain_text(text)
+
+
+def test_old_notebooks_leave_the_folder(tmp_path):
+    (tmp_path / "99_gone.ipynb").write_text("{}")
+    plain.write(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in notebooks()}

@@ -1,0 +1,133 @@
+"""The plain edition: each notebook as people run it, in ordinary markdown.
+
+Colab, VS Code and JupyterLab know no MyST. `python -m tools.build.plain` (or `make plain`)
+writes `_build/plain/NN_name.ipynb`, where boxes are quotations, answers and solutions are
+folded, and references are links. Only the notebooks in `notebooks/` are ever edited.
+"""
+
+import argparse
+import copy
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat.v4 import new_markdown_cell
+
+from tools import ROOT
+from tools.build import links
+from tools.build.notebooks import notebooks, tags
+from tools.build.plain_text import plain
+from tools.build.repository import project
+
+FOLDER = ROOT / "_build" / "plain"
+BRANCH = "plain"
+"""The branch to which the publishing workflow pushes this edition."""
+
+COLAB = "https://colab.research.google.com"
+FOR_NBVAL = ("nbval-ignore-output", "nbval-skip")
+
+
+def colab(stem: str) -> str:
+    """Return the address that opens a notebook in Colab.
+
+    >>> colab("04_split")
+    'https://colab.research.google.com/github/mhsa-book/mhsa/blob/plain/04_split.ipynb'
+    """
+    repository = project()["address"].removeprefix("https://github.com/")
+    return f"{COLAB}/github/{repository}/blob/{BRANCH}/{stem}.ipynb"
+
+
+def edition(nb: Any, stem: str) -> Any:
+    """Return the plain edition of one notebook; outputs and their order stay."""
+    new = nbformat.v4.new_notebook(metadata=copy.deepcopy(nb.metadata))
+    new.metadata.pop("mhsa", None)
+    solving = False
+    for cell in nb.cells:
+        if cell.cell_type == "markdown":
+            solving = "{solution-start}" in cell.source.rpartition("{solution-end}")[2] or (
+                solving and "{solution-end}" not in cell.source
+            )
+            if text := plain(cell.source):
+                new.cells.append(new_markdown_cell(text, id=cell.id))
+        else:
+            new.cells += _code(cell, solving)
+    _name_siblings(new)
+    new.cells[0].source = _headed(new.cells[0].source, stem)
+    return new
+
+
+def _name_siblings(nb: Any) -> None:
+    """After the first link to the page of each chapter, add one to its notebook."""
+    seen = set()
+
+    def added(found: re.Match[str]) -> str:
+        if found[1] in seen:
+            return found[0]
+        seen.add(found[1])
+        return f"{found[0]} ([notebook]({found[1]}.ipynb))"
+
+    page = re.compile(rf"\]\({re.escape(links.site())}/notebooks/(\w+)\.html\)")
+    for cell in nb.cells:
+        if cell.cell_type == "markdown":
+            cell.source = page.sub(added, cell.source)
+
+
+def _headed(text: str, stem: str) -> str:
+    """Put under the title where this notebook can be read and run."""
+    title, _, rest = text.partition("\n")
+    badge = f"[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({colab(stem)})"
+    page = f"[Read this chapter as a page]({links.site()}/notebooks/{stem}.html)"
+    return f"{title}\n\n{badge} {page}\n{rest}"
+
+
+def _code(cell: Any, is_solution: bool) -> list[Any]:
+    """A code cell, folded if it was, and the caption of its figure after it."""
+    new = copy.deepcopy(cell)
+    new.metadata = nbformat.from_dict({})
+    if kept := [tag for tag in FOR_NBVAL if tag in tags(cell)]:
+        new.metadata["tags"] = kept
+    if is_solution:
+        _fold(new, "Solution", with_output=True)
+    elif tags(cell) & {"hide-input", "remove-input"}:
+        _fold(new, "Question" if "widgets.Predict(" in cell.source else "Code of this cell")
+    caption = cell.metadata.get("mystnb", {}).get("figure", {}).get("caption")
+    if not caption:
+        return [new]
+    return [new, new_markdown_cell(f"*{plain(caption)}*", id=f"{cell.id}-caption")]
+
+
+def _fold(cell: Any, title: str, with_output: bool = False) -> None:
+    """Hide the code, in JupyterLab and, as a form with a title, in Colab."""
+    cell.source = f"# @title {title}\n{cell.source}"
+    cell.metadata["cellView"] = "form"
+    cell.metadata["jupyter"] = {"source_hidden": True}
+    if with_output:
+        cell.metadata["jupyter"]["outputs_hidden"] = True
+
+
+def write(folder: Path = FOLDER) -> list[Path]:
+    """Write the plain edition of every notebook into an empty folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.ipynb"):
+        old.unlink()
+    written = []
+    for path in notebooks():
+        nb = edition(nbformat.read(path, as_version=4), path.stem)
+        nbformat.validate(nb)
+        nbformat.write(nb, folder / path.name)
+        written.append(folder / path.name)
+    return written
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=FOLDER)
+    written = write(parser.parse_args().folder)
+    print(f"{len(written)} notebooks in {written[0].parent}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
