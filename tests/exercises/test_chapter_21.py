@@ -41,3 +41,11 @@ def test_rows_that_differ_in_signs_are_enough(rows):
 )
 def test_rows_that_are_alike_or_blind_are_named(rows, said):
     assert said in check("three_rows", rows).text
+
+
+def test_the_width_of_plain_scores_and_what_is_cached():
+    assert check("width_of_plain_scores", (64, 64 + 16 + 1024))
+    assert "a content for each head" in check("width_of_plain_scores", (64, 1088)).text
+    assert "cache is that of plain" in check("width_of_plain_scores", (64, 2048)).text
+    assert not check("width_of_plain_scores", (1, 1041))
+    assert not check("width_of_plain_scores", 64)

@@ -116,3 +116,10 @@ def test_checking_leaves_the_random_numbers_alone():
     drawn = torch.rand(1)
     torch.manual_seed(0)
     assert drawn == torch.rand(1)
+
+
+def test_shared_and_active_heads_are_counted_together():
+    assert check("sum_of_gates", 12)
+    assert check("sum_of_gates", torch.tensor(12.0))
+    assert "shared ones count" in check("sum_of_gates", 8).text
+    assert "of the paper's gates" in check("sum_of_gates", 0.83333).text
