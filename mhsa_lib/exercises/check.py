@@ -13,6 +13,12 @@ from mhsa_lib.exercises import (
     chapter_07,
     chapter_08,
     chapter_09,
+    chapter_20,
+    chapter_21,
+    chapter_22,
+    chapter_23,
+    chapter_24,
+    chapter_25,
     core,
 )
 from mhsa_lib.exercises.kinds import Exercise
@@ -30,6 +36,12 @@ ROOMS = (
     chapter_07,
     chapter_08,
     chapter_09,
+    chapter_20,
+    chapter_21,
+    chapter_22,
+    chapter_23,
+    chapter_24,
+    chapter_25,
 )
 EXERCISES: dict[str, Exercise] = {
     name: each for room in ROOMS for name, each in room.EXERCISES.items()

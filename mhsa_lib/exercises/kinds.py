@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import EllipsisType
 from typing import Any, Protocol
 
 from mhsa_lib.exercises.same import difference, shown
@@ -82,11 +83,11 @@ class Invented:
 
     Parameters
     ----------
-    fault : says what is wrong with an answer; "" for nothing
+    fault : says what is wrong with an answer; "" for nothing, dots for one that has them still
     because : what to say when nothing is
     """
 
-    fault: Callable[[Any], str]
+    fault: Callable[[Any], str | EllipsisType]
     because: str = ""
 
     def judge(self, name: str, answer: Any) -> Verdict:
@@ -95,4 +96,6 @@ class Invented:
             fault = self.fault(answer)
         except Exception as error:  # an answer of another kind than asked for
             return wrong(f"Trying it raises {type(error).__name__}: {error}")
+        if fault is ...:
+            return unfilled(name)
         return wrong(fault) if fault else right(self.because)
