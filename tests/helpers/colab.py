@@ -16,7 +16,7 @@ def had() -> dict[str, str]:
     versions = {}
     for line in LIST.read_text(encoding="utf-8").splitlines():
         name, _, version = line.partition("==")
-        if line.startswith("#") or " @ " in line and ".whl" not in line:
+        if line.startswith("#") or (" @ " in line and ".whl" not in line):
             continue
         if " @ " in line:
             name, _, address = line.partition(" @ ")

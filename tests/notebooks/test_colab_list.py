@@ -65,7 +65,8 @@ def test_what_the_book_needs_is_on_colab_or_in_the_first_cell(name):
 @pytest.mark.parametrize("name", sorted(NEVER_IMPORTED))
 def test_what_nobody_brings_is_never_imported(name):
     code = f"import sys; sys.modules[{name!r}] = None; import bertviz, mhsa_lib.bertviz_adapter"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
