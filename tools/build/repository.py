@@ -25,15 +25,24 @@ def project() -> dict[str, str]:
 
 
 def bootstrap() -> str:
-    """Return the first code cell of every notebook: on Colab, fetch what is missing."""
+    """Return the first code cell of every notebook: on Colab, fetch what is missing.
+
+    One command for all: pip installs nothing before it has everything.
+    """
     return (
         "# On Colab: fetch what is missing, and leave alone what is there.\n"
         "import importlib.util\n"
         "\n"
         'if importlib.util.find_spec("mhsa_lib") is None:\n'
-        "    %pip install -q --no-deps einops jaxtyping wadler-lindig bertviz "
-        "anywidget psygnal\n"
-        "    %pip install -q --no-deps git+{address}@v{version}"
+        "    %pip install -q --no-deps einops jaxtyping wadler-lindig bertviz anywidget "
+        "psygnal \\\n"
+        "        git+{address}@v{version}\n"
+        'if importlib.util.find_spec("mhsa_lib") is None:\n'
+        "    raise ModuleNotFoundError(\n"
+        '        "mhsa_lib could not be fetched (pip says why, above): connect to the "\n'
+        '        "internet and run this cell again, or download a copy from "\n'
+        '        "{address} and %pip install its folder."\n'
+        "    )"
     ).format(**project())
 
 

@@ -51,8 +51,8 @@ class CacheCalculator(Figure):
     sequences = Int(1, min=1, max=4096).tag(sync=True)
     dtype = Unicode("bfloat16").tag(sync=True)
     accelerator = Unicode("H200 SXM").tag(sync=True)
-    models: List[Any] = List().tag(sync=True)
-    accelerators: List[Any] = List().tag(sync=True)
+    models: "List[Any]" = List().tag(sync=True)
+    accelerators: "List[Any]" = List().tag(sync=True)
 
     def __init__(self, **choices: Any) -> None:
         accelerators = [asdict(accelerator) for accelerator in ACCELERATORS]

@@ -43,8 +43,8 @@ class CostLab(Figure):
     cache_dtype = Unicode("bfloat16").tag(sync=True)
     accelerator = Unicode("H200 SXM").tag(sync=True)
     fused = Bool(True).tag(sync=True)
-    models: List[Any] = List().tag(sync=True)
-    accelerators: List[Any] = List().tag(sync=True)
+    models: "List[Any]" = List().tag(sync=True)
+    accelerators: "List[Any]" = List().tag(sync=True)
 
     def __init__(self, **choices: Any) -> None:
         models = [asdict(model) for model in CONFIGURATIONS]

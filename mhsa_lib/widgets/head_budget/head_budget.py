@@ -29,7 +29,7 @@ class HeadBudget(Figure):
     n_heads = Int(8, min=1, max=512).tag(sync=True)
     d_head = Int(None, min=1, max=16_384, allow_none=True).tag(sync=True)
     seq = Int(32, min=1, max=131_072).tag(sync=True)
-    trained: List[Any] = List().tag(sync=True)
+    trained: "List[Any]" = List().tag(sync=True)
 
     def __init__(self, **sizes: Any) -> None:
         super().__init__(trained=[asdict(run) for run in TABLE_3A], **sizes)

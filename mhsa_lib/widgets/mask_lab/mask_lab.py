@@ -45,13 +45,13 @@ class MaskLab(Figure):
     """
 
     tokens = List(Unicode()).tag(sync=True)
-    scores: List[Any] = List().tag(sync=True)
+    scores: "List[Any]" = List().tag(sync=True)
     head = Int(0, min=0).tag(sync=True)
     kind = Enum([*RULES, OWN], "causal").tag(sync=True)
     n = Int(3, min=1, max=LONGEST).tag(sync=True)
-    painted: List[Any] = List().tag(sync=True)
+    painted: "List[Any]" = List().tag(sync=True)
     form = Enum(["boolean", "additive"], "boolean").tag(sync=True)
-    answers: List[Any] = List().tag(sync=True)
+    answers: "List[Any]" = List().tag(sync=True)
     torch_version = Unicode(torch.__version__.partition("+")[0]).tag(sync=True)
 
     def __init__(

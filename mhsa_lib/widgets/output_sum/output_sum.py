@@ -35,14 +35,14 @@ class OutputSum(Figure):
     'Stacked bars for the 12 coordinates of y at position 1, one part per head (3), off: 1. ...'
     """
 
-    z: List[Any] = List().tag(sync=True)
-    W_O: List[Any] = List().tag(sync=True)
-    bias: List[Any] = List(None, allow_none=True).tag(sync=True)
-    tokens: List[Any] = List().tag(sync=True)
-    columns: List[Any] = List().tag(sync=True)
+    z: "List[Any]" = List().tag(sync=True)
+    W_O: "List[Any]" = List().tag(sync=True)
+    bias: "List[Any]" = List(None, allow_none=True).tag(sync=True)
+    tokens: "List[Any]" = List().tag(sync=True)
+    columns: "List[Any]" = List().tag(sync=True)
     position = Int(0).tag(sync=True)
     coordinate = Int(0).tag(sync=True)
-    off: List[Any] = List().tag(sync=True)
+    off: "List[Any]" = List().tag(sync=True)
 
     def __init__(
         self,

@@ -44,7 +44,7 @@ class PassStepper(Figure):
 
     recorded = Dict().tag(sync=True)
     step = Int(0, min=0).tag(sync=True)
-    selected: List[Any] = List().tag(sync=True)
+    selected: "List[Any]" = List().tag(sync=True)
     colours = Dict(AXIS_COLOURS).tag(sync=True)
 
     def __init__(self, x: Tensor, attention: Any, mask: Any = None, **traits: Any) -> None:

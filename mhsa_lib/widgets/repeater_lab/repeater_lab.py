@@ -36,8 +36,8 @@ class RepeaterLab(Figure):
     position = Int(None, allow_none=True).tag(sync=True)
 
     packed = Bytes().tag(sync=True)
-    tensors: List[Any] = List().tag(sync=True)
-    habits: List[Any] = List().tag(sync=True)
+    tensors: "List[Any]" = List().tag(sync=True)
+    habits: "List[Any]" = List().tag(sync=True)
     alphabet = Unicode(repeater.ALPHABET).tag(sync=True)
 
     def __init__(self, text: str = "abcxyzabcx", **choices: Any) -> None:

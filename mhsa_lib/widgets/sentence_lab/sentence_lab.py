@@ -29,17 +29,17 @@ class SentenceLab(Figure):
     '“wide” belongs to a place: “street”.'
     """
 
-    sentences: List[Any] = List().tag(sync=True)
-    heads: List[Any] = List().tag(sync=True)
-    columns: List[Any] = List().tag(sync=True)
-    x: List[Any] = List().tag(sync=True)
-    W_Q: List[Any] = List().tag(sync=True)
-    W_K: List[Any] = List().tag(sync=True)
-    W_V: List[Any] = List().tag(sync=True)
-    W_O: List[Any] = List().tag(sync=True)
+    sentences: "List[Any]" = List().tag(sync=True)
+    heads: "List[Any]" = List().tag(sync=True)
+    columns: "List[Any]" = List().tag(sync=True)
+    x: "List[Any]" = List().tag(sync=True)
+    W_Q: "List[Any]" = List().tag(sync=True)
+    W_K: "List[Any]" = List().tag(sync=True)
+    W_V: "List[Any]" = List().tag(sync=True)
+    W_O: "List[Any]" = List().tag(sync=True)
     sentence = Int(0).tag(sync=True)
     word = Int(6).tag(sync=True)
-    off: List[Any] = List().tag(sync=True)
+    off: "List[Any]" = List().tag(sync=True)
 
     def __init__(self, **chosen: Any) -> None:
         maps = maps_of(examples.attention())

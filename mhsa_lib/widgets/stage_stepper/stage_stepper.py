@@ -47,14 +47,14 @@ class StageStepper(Figure):
     [1.0, 0.0]
     """
 
-    x: List[Any] = List().tag(sync=True)
-    W_Q: List[Any] = List().tag(sync=True)
-    W_K: List[Any] = List().tag(sync=True)
-    W_V: List[Any] = List().tag(sync=True)
-    W_O: List[Any] = List().tag(sync=True)
-    mask: List[Any] = List().tag(sync=True)
+    x: "List[Any]" = List().tag(sync=True)
+    W_Q: "List[Any]" = List().tag(sync=True)
+    W_K: "List[Any]" = List().tag(sync=True)
+    W_V: "List[Any]" = List().tag(sync=True)
+    W_O: "List[Any]" = List().tag(sync=True)
+    mask: "List[Any]" = List().tag(sync=True)
     step = Enum(STEPS, "project").tag(sync=True)
-    selected: List[Any] = List().tag(sync=True)
+    selected: "List[Any]" = List().tag(sync=True)
 
     n_heads = Int().tag(sync=True)
     start = Dict().tag(sync=True)
