@@ -4,6 +4,7 @@ from mhsa_lib.widgets.cache_calculator import CacheCalculator as CacheCalculator
 from mhsa_lib.widgets.cost_lab import CostLab as CostLab
 from mhsa_lib.widgets.head_budget import HeadBudget as HeadBudget
 from mhsa_lib.widgets.head_explorer import HeadExplorer as HeadExplorer
+from mhsa_lib.widgets.interact import Interact as Interact
 from mhsa_lib.widgets.mask_lab import MaskLab as MaskLab
 from mhsa_lib.widgets.output_sum import OutputSum as OutputSum
 from mhsa_lib.widgets.pass_stepper import PassStepper as PassStepper

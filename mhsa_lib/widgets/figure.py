@@ -134,14 +134,20 @@ def key(piece: str, suffix: str) -> str:
 
 def png(draw: Callable[[], None]) -> str:
     """The picture that ``draw`` makes, in 64 colours, as a data URL."""
-    full, small = io.BytesIO(), io.BytesIO()
     draw()
+    return picture()
+
+
+def picture(number: int | None = None) -> str:
+    """A figure of matplotlib, by default the current one, as ``png`` has it; it is closed."""
+    full, small = io.BytesIO(), io.BytesIO()
+    shown = plt.figure(number) if number is not None else plt.gcf()
     try:
-        plt.savefig(full, format="png")
+        shown.savefig(full, format="png")
     finally:
-        plt.close()
-    with Image.open(full) as picture:
-        picture.convert("RGB").quantize(64).save(small, format="png", optimize=True)
+        plt.close(shown)
+    with Image.open(full) as image:
+        image.convert("RGB").quantize(64).save(small, format="png", optimize=True)
     return f"data:image/png;base64,{base64.b64encode(small.getvalue()).decode()}"
 
 

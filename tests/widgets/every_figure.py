@@ -12,11 +12,16 @@ def followed():
     return torch.randn(3, 4), GroupedQueryAttention(4, 4, 2)
 
 
+def power(base, exponent):
+    return f"{base} to the power of {exponent} is {base**exponent}"
+
+
 MAKE = {
     "CacheCalculator": widgets.CacheCalculator,
     "CostLab": widgets.CostLab,
     "HeadBudget": widgets.HeadBudget,
     "HeadExplorer": widgets.HeadExplorer,
+    "Interact": lambda: widgets.Interact(power, base=[2, 10], exponent=[1, 2, 3]),
     "MaskLab": widgets.MaskLab,
     "OutputSum": widgets.OutputSum,
     "PassStepper": lambda: widgets.PassStepper(*followed()),

@@ -168,3 +168,43 @@ def test_the_head_explorer_and_python_change_each_other(notebook):
     figure.get_by_label("text", exact=True).fill("")
     figure.get_by_label("text", exact=True).press("Enter")
     expect(figure.get_by_role("alert").first).to_contain_text("no tokens", timeout=WAIT)
+
+
+def test_sliders_of_ipywidgets_call_the_function_that_the_reader_has_edited(notebook):
+    use = "\nfrom mhsa_lib.widgets import Interact\nshown = Interact(say, n=[2, 3, 4])\nshown"
+    nb = notebook(
+        "def say(n):\n    print(n, 'squared is', n * n)\n" + use,
+        "shown.at = [1]",
+        "def say(n):\n    return f'{n} cubed is {n**3}'\n" + use,
+    )
+    output = nb.run(0)
+    expect(output.locator("pre")).to_have_text("2 squared is 4", timeout=WAIT)
+    output.get_by_role("slider").press("ArrowRight")
+    output.get_by_role("slider").press("ArrowRight")
+    expect(output.locator("pre")).to_have_text("4 squared is 16")
+    nb.run(1)
+    expect(output.locator("pre")).to_have_text("3 squared is 9")
+    expect(output.locator(".widget-readout")).to_have_text("3")
+    edited = nb.run(2)
+    expect(edited.locator("pre")).to_have_text("2 cubed is 8", timeout=WAIT)
+    edited.get_by_role("slider").press("ArrowRight")
+    expect(edited.locator("pre")).to_have_text("3 cubed is 27")
+
+
+def test_a_slider_of_ipywidgets_is_linked_to_the_trait_of_a_figure(notebook):
+    nb = notebook(
+        "import ipywidgets\nfrom mhsa_lib.widgets import ScaleLab\nlab = ScaleLab(d_head=64)\n"
+        "slider = ipywidgets.IntSlider(64, 1, 1024, description='d_head')\n"
+        "ipywidgets.link((slider, 'value'), (lab, 'd_head'))\ndisplay(slider, lab)",
+        "print(slider.value, lab.d_head)",
+    )
+    nb.run(0)
+    linked, figure = nb.cells.nth(0).locator(".jp-OutputArea-output").all()[:2]
+    typed = figure.get_by_label("d_head, exactly")
+    expect(typed).to_have_value("64", timeout=WAIT)
+    linked.get_by_role("slider").press("ArrowRight")
+    expect(typed).to_have_value("65")
+    figure.get_by_label("d_head", exact=True).press("End")
+    expect(typed).to_have_value("1024")
+    expect(nb.run(1)).to_have_text("1024 1024")
+    expect(linked.locator(".widget-readout")).to_have_text("1024", timeout=WAIT)
