@@ -14,8 +14,8 @@ from importlib.resources import files
 
 from torch import Tensor
 
-from mhsa_lib import checks
 from mhsa_lib import functional as F
+from mhsa_lib import masks
 from mhsa_lib.bertviz_adapter.page import Template, installed
 from mhsa_lib.bertviz_adapter.view import LIBRARIES, View, label, rounded
 
@@ -29,7 +29,7 @@ def neuron_view(
     libraries: str | Sequence[str] = LIBRARIES,
     *,
     scale: float | None = None,
-    mask: Tensor | None = None,
+    mask: masks.Predicate | Tensor | None = None,
 ) -> View:
     """Draw queries, keys, their products and the softmax of one head; point at a token.
 
@@ -37,7 +37,7 @@ def neuron_view(
     the wires of traces, or (head, query, d_head) for one layer; with RoPE take ``q_rotated``
     and ``k_rotated``. The reader may choose another layer or head of those that are given.
     ``libraries`` is as in ``head_view``. The weights are softmax(scale · q·k), where ``scale``
-    is 1/√d_head unless given, over the keys at which ``mask`` is True, by default all.
+    is 1/√d_head unless given, over the keys that ``mask`` allows, by default all of them.
 
     A view takes about 15 bytes for each layer, head, token and coordinate, and 7 for each
     weight: 16 tokens in 6 layers of 12 heads of 32 are 0.7 MB. Where that is too much, pass
@@ -63,14 +63,13 @@ def neuron_view(
     if not math.isfinite(scale):
         raise ValueError(f"scale={scale} is not finite; leave it out for 1/√d_head.")
     shape = n_layers, n_heads, n_tokens, n_tokens
-    if mask is not None:
-        checks.boolean(mask)
-        checks.mask_fits(mask, shape)
-        mask = mask.cpu().expand(shape)
+    allowed = masks.resolve(mask, shape, q.device)
+    if allowed is not None:
+        allowed = allowed.cpu().expand(shape)
     bertviz = installed()
     text = [label(token) for token in bertviz.util.format_special_chars(tokens)]
     attention = {
-        "attn": rounded(F.softmax(F.score(q, k, scale), mask)),
+        "attn": rounded(F.softmax(F.score(q, k, scale), allowed)),
         "queries": rounded(q),
         "keys": rounded(k),
         "left_text": text,
@@ -79,7 +78,7 @@ def neuron_view(
     params = {
         "attention": {"all": attention},
         "default_filter": "all",
-        "bidirectional": mask is None or bool(mask.triu(1).any()),
+        "bidirectional": allowed is None or bool(allowed.triu(1).any()),
         "display_mode": "light",
         "layer": layer,
         "head": head,
