@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from types import ModuleType
 from typing import Any
 
 CDN = "https://cdnjs.cloudflare.com/ajax/libs"
@@ -18,6 +19,15 @@ SCRIPT = '<script type="text/javascript">'
 CODE = "requirejs(['jquery', 'd3'], function"
 PARAMS = "const params = "
 SELECT = '<select id="layer">'
+
+NEURON_ID = "neuron-view"
+NEURON_BODY = (
+    f'<div id="{NEURON_ID}" style="padding:8px;font-family:Helvetica,Arial,sans-serif">'
+    '<label class="dropdown-label">Layer: <select id="layer"></select></label> '
+    '<label class="dropdown-label">Head: <select id="att_head"></select></label>'
+    '<div id="vis"></div></div>'
+)
+"""Where the script of the neuron view draws: it looks for these ids."""
 
 STYLE = (
     "body{margin:8px 8px 8px 24px;color:#000;background:#fff}"
@@ -48,6 +58,21 @@ class Template:
         after, _ = cut(rest, "</script>", last=True)
         return cls(params, params["root_div_id"], body, CODE + before + PARAMS, after)
 
+    @classmethod
+    def neuron(cls, script: str, params: dict[str, Any]) -> "Template":
+        """Fill bertviz's ``neuron_view.js``; ``params`` also has the ``scale`` of the scores.
+
+        The script keeps its words but for three: the addresses go, the parameters come from
+        here, and a dot product is multiplied with ``scale`` and not divided by √d_head.
+        """
+        start = "requirejs(['jquery', 'd3'],"
+        _, code = cut(script, start)
+        before, rest = cut(code, PARAMS)
+        _, rest = cut(rest, "window.bertviz_params")
+        after, end = cut(rest, "dotProduct / Math.sqrt(config.vectorSize)")
+        after = f"{after}dotProduct * params.scale{end}"
+        return cls(params, NEURON_ID, NEURON_BODY, start + before + PARAMS, after)
+
     def page(self, id: str, libraries: str | Sequence[str], width: int, height: int) -> str:
         """A document that loads the libraries from the first address that answers, then draws.
 
@@ -66,11 +91,24 @@ class Template:
         tried = escape(", ".join(folders))
         missing = f"<p>The libraries of this view did not load from {tried}.</p>"
         return (
-            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>BertViz</title>'
+            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width"><title>BertViz</title>'
             f"<style>{STYLE}</style></head><body><script>{_fit(width, height)}</script>"
             f"{body}{load}<script>if (window.requirejs) {{\n{script}\n}} "
             f"else document.write({in_script(missing)})</script></body></html>"
         )
+
+
+def installed() -> ModuleType:
+    """The package bertviz; without it ``ImportError`` says how to get it."""
+    try:
+        import bertviz
+    except ImportError as error:
+        raise ImportError(
+            "this view needs bertviz; run `pip install mhsa_lib[bertviz]`."
+        ) from error
+    package: ModuleType = bertviz
+    return package
 
 
 def cut(text: str, at: str, last: bool = False) -> tuple[str, str]:

@@ -9,50 +9,14 @@ Source: Vig, "A Multiscale Visualization of Attention in the Transformer Model",
 arXiv 1906.05714; bertviz 1.4.
 """
 
-import hashlib
-import json
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from torch import Tensor
 
-from mhsa_lib.bertviz_adapter import page as bertviz_page
-
-LIBRARIES = ("../vendor", bertviz_page.CDN)
-"""Addresses tried in order: beside the pages of the book first, then, as in Colab, the CDN."""
-
-LONGEST_TOKEN = 13
-"""Characters of a token that fit beside the lines; the rest becomes "…"."""
-
-
-@dataclass(frozen=True)
-class View:
-    """A BertViz view as HTML; it draws itself in a notebook.
-
-    ``id`` depends on the content alone. ``page`` is the document inside the frame, ``shape`` is
-    (layer, head, query, key), ``height`` is in pixels.
-    """
-
-    kind: str
-    id: str
-    shape: tuple[int, ...]
-    height: int
-    page: str
-
-    def __repr__(self) -> str:
-        n_layers, n_heads, n_tokens, _ = self.shape
-        return f"BertViz {self.kind}: {n_layers} layers, {n_heads} heads, {n_tokens} tokens"
-
-    def _repr_html_(self) -> str:
-        title = f"{self!r}. Lines join each token with the tokens it looks at."
-        style = f"width:100%;height:{self.height}px;border:0;background:#fff;color-scheme:light"
-        return (
-            f'<iframe id="{self.id}-frame" title="{escape(title)}" style="{style}" '
-            f'srcdoc="{escape(self.page)}"></iframe>'
-        )
+from mhsa_lib.bertviz_adapter.page import Template, installed
+from mhsa_lib.bertviz_adapter.view import LIBRARIES, View, label, rounded
 
 
 def head_view(
@@ -118,15 +82,9 @@ def _checked(weights: Tensor, tokens: Sequence[str]) -> Tensor:
 
 def _bertviz(view: str, weights: Tensor, tokens: Sequence[str], **options: Any) -> str:
     """Bertviz's own HTML. It takes a list of (1, head, query, key)."""
-    try:
-        import bertviz
-    except ImportError as error:
-        raise ImportError(
-            "this view needs bertviz; run `pip install mhsa_lib[bertviz]`."
-        ) from error
+    draw = getattr(installed(), view)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # it leaves its template open
-        draw = getattr(bertviz, view)
         html = draw(
             [layer[None] for layer in weights], list(tokens), html_action="return", **options
         )
@@ -141,28 +99,8 @@ def _view(
     libraries: str | Sequence[str],
     height: int,
 ) -> View:
-    template = bertviz_page.Template.read(html)
+    template = Template.read(html)
     data = template.params["attention"][0]
-    data["attn"] = _rounded(weights.tolist())
-    data["left_text"] = data["right_text"] = [_short(token) for token in data["left_text"]]
-    template.params["root_div_id"] = ""
-    content = json.dumps([kind, template.params, list(tokens)], sort_keys=True)
-    digest = "bertviz-" + hashlib.sha256(content.encode()).hexdigest()[:16]
-    page = template.page(digest, libraries, WIDTHS[kind], height)
-    return View(kind, digest, tuple(weights.shape), height, page)
-
-
-WIDTHS = {"head view": 380, "model view": 1010}
-"""Pixels that bertviz draws into, margins included."""
-
-
-def _rounded(weights: Any) -> Any:
-    """Nested lists with 4 decimals; 0 and 1 as one character."""
-    if isinstance(weights, list):
-        return [_rounded(part) for part in weights]
-    short = round(min(max(weights, 0.0), 1.0), 4)
-    return int(short) if short.is_integer() else short
-
-
-def _short(token: str) -> str:
-    return token if len(token) <= LONGEST_TOKEN else token[: LONGEST_TOKEN - 1] + "…"
+    data["attn"] = rounded(weights.clamp(0, 1))
+    data["left_text"] = data["right_text"] = [label(token) for token in data["left_text"]]
+    return View.of(kind, template, tuple(weights.shape), tokens, libraries, height)
