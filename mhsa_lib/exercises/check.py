@@ -13,6 +13,11 @@ from mhsa_lib.exercises import (
     chapter_07,
     chapter_08,
     chapter_09,
+    chapter_11,
+    chapter_13,
+    chapter_15,
+    chapter_16,
+    chapter_18,
     core,
 )
 from mhsa_lib.exercises.kinds import Exercise
@@ -30,6 +35,11 @@ ROOMS = (
     chapter_07,
     chapter_08,
     chapter_09,
+    chapter_11,
+    chapter_13,
+    chapter_15,
+    chapter_16,
+    chapter_18,
 )
 EXERCISES: dict[str, Exercise] = {
     name: each for room in ROOMS for name, each in room.EXERCISES.items()
