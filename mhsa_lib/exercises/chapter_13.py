@@ -132,7 +132,7 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "without_the_note": Invented(
         _fault_of_stream,
-        because="With it the keys leave 0.86 of 0.99; without anything of layer 0, 0.24.",
+        because="Accuracy 0.86, of 0.99 with all of layer 0 and 0.24 with none of it.",
     ),
     "first_wins": Invented(
         _fault_of_text,

@@ -49,7 +49,7 @@ def test_the_accuracies_that_are_said_are_measured():
         accuracy_of_keys(before) for before in (X + wrote(0, 1, 3), X + wrote(0, 1, 2, 3), X)
     ]
     said = check("without_the_note", X + wrote(0, 1, 3)).text
-    assert "0.86 of 0.99" in said
+    assert "0.86, of 0.99" in said
     assert "0.24" in said
     assert [f"{value:.2f}" for value in left] == ["0.86", "0.99", "0.24"]
 

@@ -80,7 +80,7 @@ def test_plain_heads_would_need_more_tokens():
 def test_the_least_seconds_and_the_two_numbers_that_are_said():
     said = check("least_seconds", least)
     assert said
-    assert f"{1000 * least(1):.1f} ms" in said.text
+    assert f"{1000 * least(1):.0f} thousandths" in said.text
     assert f"{64 * least(1) / least(64):.2f}" in said.text
 
 
