@@ -126,7 +126,6 @@ many: vendored $(if $(CI),.peers/ready) # one test walks over the attentions of 
 	$(STEP) "Figures with a kernel, and at every position" $(PYTEST) -m slow tests/widgets
 	$(STEP) "Built pages, those that are alike too" $(PYTEST) --dist worksteal -m slow tests/book
 	$(STEP) "Properties, 300 examples of each" $(PYTEST) -m "hypothesis and not nohook" --hypothesis-profile=many $(NOT_HERE) $(HOOK)
-	$(STEP) "Properties, without the shape hook" $(PYTEST) -m "hypothesis and (nohook or bothways)" --hypothesis-profile=many $(HOOKLESS)
 
 .peers/ready: requirements-peers.txt $(READY)
 	$(STEP) "Other people's attention: .peers" $(PY) -m pip install -qq --no-deps --upgrade --target .peers -r $<

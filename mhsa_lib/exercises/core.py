@@ -12,6 +12,7 @@ from torch import Tensor
 
 from mhsa_lib import functional as F
 from mhsa_lib import masks
+from mhsa_lib.exercises.foreseen import Foreseen
 from mhsa_lib.exercises.kinds import Exercise, Function
 from mhsa_lib.exercises.verdict import Verdict, wrong
 
@@ -114,19 +115,14 @@ MISTAKES = {
 
 
 @dataclass(frozen=True)
-class Masked(Function):
-    """A masked softmax to write: known mistakes are named, and its gradient is tried."""
+class Masked(Foreseen):
+    """A masked softmax to write: its gradient is tried, too."""
 
     def judge(self, name: str, answer: Any) -> Verdict:
         """Judge the weights, then whether an empty row spoils the gradient."""
         verdict = super().judge(name, answer)
-        if verdict:
-            fault = _fault_of_gradient(answer)
-            return wrong(f"The weights are right. {fault}") if fault else verdict
-        for mistake, why in MISTAKES.items():
-            if super().judge(name, mistake) == verdict:
-                return wrong(f"{why} {verdict.text.removeprefix('Not yet. ')}")
-        return verdict
+        fault = _fault_of_gradient(answer) if verdict else ""
+        return wrong(f"The weights are right. {fault}") if fault else verdict
 
 
 def _fault_of_gradient(answer: Callable[..., Tensor]) -> str:
@@ -221,7 +217,7 @@ EXERCISES: dict[str, Exercise] = {
     "split_heads": Function(split_heads, _rows),
     "concat_heads": Function(F.concat_heads, _heads),
     "score": Function(F.score, _queries_and_keys),
-    "softmax": Masked(softmax, _scores),
+    "softmax": Masked(softmax, _scores, mistakes=MISTAKES),
     "causal_mask": Function(causal_mask, _sizes),
     "padding_mask": Function(padding_mask, _lengths),
     "attend": Function(attend, _attend),
