@@ -30,6 +30,7 @@ def curves(
     for name, y in ys.items():
         if len(y) != len(x):
             raise ValueError(f"curve {name!r} has {len(y)} values for {len(x)} values of x.")
+    ys = {name: [float(value) for value in y] for name, y in ys.items()}  # of any device
     fig = style.figure(6.8, 3.8)
     ax = fig.add_subplot()
     ax.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")

@@ -87,16 +87,9 @@ def test_excused_cells_count_against_the_share(tmp_path):
     assert (row.ignored, row.bearing, row.compared, row.share) == (1, 4, 3, 0.75)
 
 
-def test_a_stub_is_left_to_the_reader_and_not_counted_as_forgotten(tmp_path):
-    stub = new_code_cell("...", metadata={"tags": ["skip-execution", "nbval-skip"]})
-    row = row_of(tmp_path, printed("1"), stub)
-    assert (row.code, row.executed, row.skipped) == (2, 1, 1)
-    assert row.complaints(MINIMUM) == []
-
-
 def test_the_table_of_the_book_holds_the_numbers_of_the_terminal(tmp_path):
     row = row_of(tmp_path, printed("1"), shown({"image/png": "iVBO"}))
     text, table = audit.as_text([row]), audit.as_markdown([row])
     assert "{doc}`Why? </notebooks/some>`" in table
-    assert text.splitlines()[1].split()[1:] == ["2", "2", "0", "0", "2", "1", "50%"]
-    assert table.splitlines()[2].split(" | ")[1:] == ["2", "2", "0", "0", "2", "1", "50% |"]
+    assert text.splitlines()[1].split()[1:] == ["2", "2", "0", "2", "1", "50%"]
+    assert table.splitlines()[2].split(" | ")[1:] == ["2", "2", "0", "2", "1", "50% |"]

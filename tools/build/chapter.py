@@ -17,8 +17,13 @@ import nbformat
 from tools import ROOT
 from tools.build.notebooks import FOLDER, place_bootstrap
 
-STUB = ["skip-execution", "nbval-skip"]
-IMPORTS = "from mhsa_lib import examples, widgets"
+IMPORTS = """\
+import torch
+
+from mhsa_lib import examples, exercises, widgets
+from mhsa_lib.device import compute_on, default_device
+
+device = compute_on(default_device())"""
 QUIZ = """\
 widgets.Predict(
     "Which axes do the weights have?",
@@ -27,16 +32,14 @@ widgets.Predict(
     options=["(batch, head, query, key)", "(query, key)"],
 )"""
 REMEMBER = ":::{admonition} Remember\n:class: tip\nThe three sentences that stay.\n:::"
-EXERCISES = {
-    "Compute": (
-        "Which word looks most at itself, in head 0 of the first sentence?",
-        "query = ...",
+EXERCISES = {  # by the name of each: the function to write, and a solution
+    "Split": ("split_heads(x, n_heads)", "x.unflatten(-1, (n_heads, -1)).transpose(-2, -3)"),
+    "Merge": ("concat_heads(z)", "z.transpose(-2, -3).flatten(-2)"),
+    "Forbid": (
+        "causal_mask(n_query, n_key)",
+        "torch.ones(n_query, n_key).tril(n_key - n_query).bool()",
     ),
-    "Change one line": ("Take head 2 instead.", "query = ..."),
-    "Invent": ("Ask something of your own.", "query = ..."),
 }
-SOLUTION = "query = int(wires['weights'][0, {head}].diagonal().argmax())"
-CHECK = "assert query == wires['weights'][0, {head}].diagonal().argmax()"
 
 
 def skeleton(label: str, title: str) -> list[Any]:
@@ -54,17 +57,17 @@ def skeleton(label: str, title: str) -> list[Any]:
         code('print(tuple(wires["weights"].shape))'),
         text(f"## What to remember\n\n{REMEMBER}\n\n## Exercises"),
     ]
-    for head, (name, (question, stub)) in enumerate(EXERCISES.items()):
-        key = f"{label}-{name.lower().replace(' ', '-')}"
-        check = CHECK.format(head=head)
+    for title, (function, solution) in EXERCISES.items():
+        key, name = f"{label}-{title.lower()}", function.partition("(")[0]
+        check = f'exercises.check("{name}", {name})'
         cells += [
-            text(f":::{{exercise-start}} {name}\n:label: {key}\n:::\n{question}"),
-            code(f"{stub}\n{check}", metadata={"tags": STUB}),
+            text(f":::{{exercise-start}} {title}\n:label: {key}\n:::\nWrite `{function}`."),
+            code(f"def {function}: ...\n\n\n{check}"),
             text(
                 f":::{{exercise-end}}\n:::\n\n:::{{solution-start}} {key}\n"
-                ":class: dropdown\n:::\nThe largest on the diagonal."
+                ":class: dropdown\n:::\nOne line."
             ),
-            code(f"{SOLUTION.format(head=head)}\n{check}"),
+            code(f"def {function}:\n    return {solution}\n\n\n{check}"),
             text(":::{solution-end}\n:::"),
         ]
     return [*cells, text("## Sources\n\nSay where each statement comes from.")]

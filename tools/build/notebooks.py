@@ -25,7 +25,6 @@ from tools.build.dependencies import Library, changed, fingerprints
 from tools.build.repository import bootstrap
 
 FOLDER = ROOT / "notebooks"
-STUB = "skip-execution"  # tag of a cell that the reader completes
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -71,7 +70,7 @@ def fingerprint(nb: Any) -> dict[str, Any]:
 def why_stale(nb: Any) -> str | None:
     """Say in words why a notebook has to run again; None when it does not."""
     ran, now = nb.metadata.get("mhsa", {}), fingerprint(nb)
-    if any(cell.execution_count is None and STUB not in tags(cell) for cell in code_cells(nb)):
+    if any(cell.execution_count is None for cell in code_cells(nb)):
         return "has cells that were never executed"
     if ran.get("cells") != now["cells"]:
         return "its code changed after it was executed"
@@ -118,8 +117,6 @@ def normalise(nb: Any) -> None:
         cell.metadata = nbformat.from_dict(keep)
         cell.pop("attachments", None)
     for cell in code_cells(nb):
-        if STUB in tags(cell):
-            cell.outputs, cell.execution_count = [], None
         cell.outputs = merge_streams([out for out in map(tidy, cell.outputs) if out])
 
 

@@ -26,7 +26,7 @@ BRANCH = "plain"
 """The branch to which the publishing workflow pushes this edition."""
 
 COLAB = "https://colab.research.google.com"
-FOR_NBVAL = ("nbval-ignore-output", "nbval-skip")
+NOT_COMPARED = "nbval-ignore-output"
 
 
 def colab(stem: str) -> str:
@@ -86,8 +86,8 @@ def _code(cell: Any, is_solution: bool) -> list[Any]:
     """A code cell, folded if it was, and the caption of its figure after it."""
     new = copy.deepcopy(cell)
     new.metadata = nbformat.from_dict({})
-    if kept := [tag for tag in FOR_NBVAL if tag in tags(cell)]:
-        new.metadata["tags"] = kept
+    if NOT_COMPARED in tags(cell):
+        new.metadata["tags"] = [NOT_COMPARED]
     if is_solution:
         _fold(new, "Solution", with_output=True)
     elif tags(cell) & {"hide-input", "remove-input"}:

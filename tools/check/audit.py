@@ -30,7 +30,6 @@ class Row:
     title: str
     code: int
     executed: int
-    skipped: int  # stubs that the reader completes
     ignored: int  # executed, output excused from comparison
     bearing: int  # cells that left an output
     compared: int  # of these, the ones that nbval compares
@@ -42,8 +41,7 @@ class Row:
     def complaints(self, minimum: float) -> list[str]:
         """Say what is wrong, in words; an empty list means nothing."""
         found = []
-        if self.executed + self.skipped < self.code:
-            missing = self.code - self.executed - self.skipped
+        if missing := self.code - self.executed:
             found.append(f"{self.name}: {missing} cells were never executed")
         if self.share < minimum:
             found.append(f"{self.name}: {self.share:.0%} compared, less than {minimum:.0%}")
@@ -61,7 +59,7 @@ def comparable(output: Any) -> bool:
 
 
 def is_compared(cell: Any) -> bool:
-    excused = tags(cell) & {"nbval-ignore-output", "nbval-skip"}
+    excused = "nbval-ignore-output" in tags(cell)
     return (
         not excused and cell.execution_count is not None and any(map(comparable, cell.outputs))
     )
@@ -75,7 +73,6 @@ def count(name: str, nb: Any) -> Row:
         title=nb.cells[0].source.splitlines()[0].lstrip("# "),
         code=len(cells),
         executed=sum(cell.execution_count is not None for cell in cells),
-        skipped=sum("nbval-skip" in tags(cell) for cell in cells),
         ignored=sum("nbval-ignore-output" in tags(cell) for cell in cells),
         bearing=sum(bool(cell.outputs) for cell in cells),
         compared=sum(map(is_compared, cells)),
@@ -92,7 +89,7 @@ def minimum() -> float:
     return table["tool"]["mhsa"]["min_compared"]
 
 
-HEADER = ["code cells", "executed", "left to you", "ignored", "with output", "compared"]
+HEADER = ["code cells", "executed", "ignored", "with output", "compared"]
 
 
 def counts(row: Row) -> list[str]:

@@ -99,7 +99,7 @@ def packed() -> tuple[bytes, list[list[Any]]]:
         name.replace("layers.", "").replace("project.", "").removesuffix(".weight"): value
         for name, value in trained().state_dict().items()
     }
-    values = b"".join(value.half().numpy().tobytes() for value in tensors.values())
+    values = b"".join(value.half().cpu().numpy().tobytes() for value in tensors.values())
     return values, [[name, *value.shape] for name, value in tensors.items()]
 
 
