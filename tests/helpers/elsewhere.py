@@ -1,8 +1,8 @@
-"""Run a notebook with its exercises solved, on a device that is not the CPU.
+"""Run a notebook with its exercises solved, on the CPU or on another device.
 
-`python -m tests.helpers.elsewhere notebook.ipynb` runs each cell and prints what went wrong: an
-error, a printed line that is not the stored one, an answer that is not right. In the place of
-each stub stands its solution.
+`python -m tests.helpers.elsewhere notebook.ipynb twin` runs each cell and prints what went
+wrong: an error, a printed line that is not the stored one, an answer that is not right. In the
+place of each stub stands its solution.
 """
 
 import os
@@ -71,10 +71,12 @@ def faults(path: Path) -> Iterator[str]:
 
 
 def main() -> None:
+    path, where = sys.argv[1:]
     os.environ |= {"MPLBACKEND": "agg", "HF_DEACTIVATE_ASYNC_LOAD": "1", "HF_HUB_OFFLINE": "1"}
-    device.default_device = twin.plug_in
-    added.Tensor = twin.Twin  # a twin is a class of its own, where a tensor of a GPU is none
-    print(*faults(Path(sys.argv[1])), sep="\n")
+    if where == "twin":
+        device.default_device = twin.plug_in
+        added.Tensor = twin.Twin  # a class of its own, which a tensor of a GPU is not
+    print(*faults(Path(path)), sep="\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every notebook on a device of its own, with its exercises solved: the same numbers.
+"""Every notebook with its exercises solved, and on a device of its own: the same numbers.
 
 No GPU is needed: `tests.helpers.twin` is a device that the CPU plays. A tensor made in another
 place than the notebook's device ends in an error, as on a GPU.
@@ -16,38 +16,45 @@ from tools.build.notebooks import notebooks
 CPU = {"15_what_it_costs", "16_fused", "18_the_cache", "20_heads_across_devices"}
 """They measure the CPU, or run processes of it, and say so in their first cell."""
 
-TRAINS = {"02", "04", "13", "21", "22", "23", "24", "25", "a1"}
-"""Slower by far on a device that is played."""
+LONG = {"02", "04", "13", "21", "22", "23", "24", "25", "a1"}
+"""They train: on a device that is played, slower by far."""
 
 KNOWN = {
     # FLOPs by wire: the recorder tells views by the memory they share, which a twin cannot say
-    "22_overlap": ["22-047"],
-    "24_compose_dynamically": ["24-038"],
+    "22_overlap": ("22-047",),
+    "24_compose_dynamically": ("24-038",),
 }
 
-
-def marked(path):
-    slow = [pytest.mark.slow] if path.stem[:2] in TRAINS else []
-    return pytest.param(path, id=path.stem, marks=slow)
+ALL = {path.stem: path for path in notebooks()}
+MOVED = [name for name in ALL if name not in CPU]
 
 
-@pytest.mark.parametrize("path", [marked(path) for path in notebooks()])
-def test_a_notebook_runs_on_another_device_with_the_same_numbers(path, tmp_path):
+def faults(name, where, folder):
     run = subprocess.run(
-        [sys.executable, "-m", "tests.helpers.elsewhere", str(path)],
-        cwd=tmp_path,
+        [sys.executable, "-m", "tests.helpers.elsewhere", str(ALL[name]), where],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
     )
     assert run.returncode == 0, run.stderr
-    found = [line for line in run.stdout.splitlines() if line]
-    known = KNOWN.get(path.stem, [])
-    assert [line for line in found if not line.startswith(tuple(known) or "-")] == []
+    return [line for line in run.stdout.splitlines() if line]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] if n[:2] in LONG else []) for n in MOVED],
+)
+def test_another_device_gives_the_same_numbers(name, tmp_path):
+    found = faults(name, "twin", tmp_path)
+    assert [line for line in found if not line.startswith(KNOWN.get(name, "never"))] == []
+
+
+@pytest.mark.parametrize("name", [n for n in ALL if n in CPU or n[:2] in LONG])
+def test_solutions_in_the_place_of_the_stubs_are_right(name, tmp_path):
+    assert faults(name, "cpu", tmp_path) == []
 
 
 def test_only_what_measures_the_cpu_stays_there():
-    asked = {
-        path.stem for path in notebooks() if "compute_on(default_device())" in path.read_text()
-    }
-    assert {path.stem for path in notebooks()} - asked == CPU
+    asked = {name for name in ALL if "compute_on(default_device())" in ALL[name].read_text()}
+    assert ALL.keys() - asked == CPU
