@@ -28,6 +28,7 @@ def serving(folder: Path) -> Iterator[tuple[str, Path]]:
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--port=0"]
     command += ["--IdentityProvider.token=", f"--notebook-dir={folder}"]
     command += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
+    command += ["--LabApp.expose_app_in_browser=True"]  # for commands of the menus
     env = {**os.environ, "OMP_NUM_THREADS": "1"} | {name: str(folder) for name in settings}
     log = folder / "server.log"
     with (

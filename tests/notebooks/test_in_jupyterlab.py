@@ -1,0 +1,75 @@
+"""The plain notebooks in JupyterLab: they read well, and all cells run without an error."""
+
+import json
+
+import nbformat
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from tests.helpers.lab import WAIT, serving
+from tools.build import plain
+from tools.build.notebooks import notebooks
+from tools.check.browser import CHROMIUM
+
+pytest.importorskip("jupyterlab")
+
+ALWAYS = {"01_from_averages_to_attention", "04_split", "11_heads_of_a_real_model"}
+"""A chapter that begins, one with code to write, one with a model and frames; rest: slow."""
+
+MARKUP = (":::", "{doc}", "{ref}", "{term}", "{cite", ")=", "{admonition}", "{exercise", "$$")
+MINUTES = 4 * 60_000
+SETTINGS = "@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
+RUN_ALL = "window.jupyterapp.commands.execute('notebook:run-all-cells')"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plain")
+    settings = folder / SETTINGS
+    settings.parent.mkdir(parents=True)
+    settings.write_text(json.dumps({"windowingMode": "none"}))  # every cell is in the page
+    with serving(folder) as address_and_folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM)
+        yield browser, *address_and_folder
+        browser.close()
+
+
+def without_outputs(path):
+    nb = plain.edition(nbformat.read(path, as_version=4), path.stem)
+    for cell in nb.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return nb
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[] if path.stem in ALWAYS else pytest.mark.slow)
+        for path in notebooks()
+    ],
+)
+def test_a_plain_notebook_reads_well_and_runs_whole(lab, path):
+    browser, address, folder = lab
+    nb = without_outputs(path)
+    nbformat.write(nb, folder / path.name)
+    page = browser.new_page(viewport={"width": 1280, "height": 1600})
+    page.goto(f"{address}/doc/tree/{path.name}")
+    code = [cell for cell in nb.cells if cell.cell_type == "code"]
+    cells = page.locator(".jp-CodeCell")
+    expect(cells).to_have_count(len(code), timeout=WAIT)
+    idle = page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']")
+    expect(idle).to_be_attached(timeout=WAIT)
+
+    shown = page.locator(".jp-MarkdownOutput").all_inner_texts()
+    assert len(shown) == len(nb.cells) - len(code)
+    assert [text for text in shown if any(markup in text for markup in MARKUP)] == []
+    folded = sum("jupyter" in cell.metadata for cell in code)
+    expect(page.locator(".jp-CodeCell .jp-InputCollapser ~ .jp-Placeholder")).to_have_count(folded)
+
+    page.evaluate(RUN_ALL)
+    last = cells.last.locator(".jp-InputPrompt")
+    expect(last).to_have_text(f"[{len(code)}]:", timeout=MINUTES)
+    errors = page.locator("[data-mime-type='application/vnd.jupyter.error']")
+    assert errors.all_inner_texts() == []
+    page.close()
