@@ -60,9 +60,10 @@ class View:
     def _repr_html_(self) -> str:
         title = f"{self!r}. Lines join each token with the tokens it looks at."
         style = f"width:100%;height:{self.height}px;border:0;background:#fff;color-scheme:light"
+        page = escape(self.page, quote=False).replace('"', "&quot;")  # ' may stay, and is short
         return (
             f'<iframe id="{self.id}-frame" title="{escape(title)}" style="{style}" '
-            f'srcdoc="{escape(self.page)}"></iframe>'
+            f'srcdoc="{page}"></iframe>'
         )
 
     def save(self, path: str | Path) -> Path:

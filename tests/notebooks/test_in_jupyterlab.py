@@ -4,12 +4,13 @@ import json
 
 import nbformat
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from tests.helpers.lab import WAIT, serving
+from tests.helpers.needs import find_chromium
 from tools.build import plain
 from tools.build.notebooks import notebooks
-from tools.check.browser import CHROMIUM
+from tools.check.browser import launch
 
 pytest.importorskip("jupyterlab")
 
@@ -28,10 +29,9 @@ def lab(tmp_path_factory):
     settings = folder / SETTINGS
     settings.parent.mkdir(parents=True)
     settings.write_text(json.dumps({"windowingMode": "none"}))  # every cell is in the page
-    with serving(folder) as address_and_folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM)
+    chromium = find_chromium("the plain notebooks were not opened in JupyterLab")
+    with serving(folder) as address_and_folder, launch(chromium) as browser:
         yield browser, *address_and_folder
-        browser.close()
 
 
 def without_outputs(path):
