@@ -65,7 +65,9 @@ def test_a_plain_notebook_reads_well_and_runs_whole(lab, path):
     assert len(shown) == len(nb.cells) - len(code)
     assert [text for text in shown if any(markup in text for markup in MARKUP)] == []
     folded = sum("jupyter" in cell.metadata for cell in code)
-    expect(page.locator(".jp-CodeCell .jp-InputCollapser ~ .jp-Placeholder")).to_have_count(folded)
+    expect(page.locator(".jp-CodeCell .jp-InputCollapser ~ .jp-Placeholder")).to_have_count(
+        folded
+    )
 
     page.evaluate(RUN_ALL)
     last = cells.last.locator(".jp-InputPrompt")
