@@ -17,10 +17,15 @@ pytest.importorskip("jupyterlab")
 ALWAYS = {"01_from_averages_to_attention", "04_split", "11_heads_of_a_real_model"}
 """A chapter that begins, one with code to write, one with a model and frames; rest: slow."""
 
-MARKUP = (":::", "{doc}", "{ref}", "{term}", "{cite", ")=", "{admonition}", "{exercise", "$$")
-MINUTES = 4 * 60_000
+MARKUP = (":::", "{doc}", "{ref}", "{term}", "{cite", ")=", "{admonition}", "{exercise")
 SETTINGS = "@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
-RUN_ALL = "window.jupyterapp.commands.execute('notebook:run-all-cells')"
+RUN_ALL = """async () => {
+  const panel = jupyterapp.shell.currentWidget;
+  await panel.sessionContext.ready;
+  await panel.sessionContext.session.kernel.info; // it answers: no order is forgotten
+  await jupyterapp.commands.execute("notebook:run-all-cells");
+  return panel.content.model.sharedModel.cells.map((c) => c.toJSON());
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +74,9 @@ def test_a_plain_notebook_reads_well_and_runs_whole(lab, path):
         folded
     )
 
-    page.evaluate(RUN_ALL)
-    last = cells.last.locator(".jp-InputPrompt")
-    expect(last).to_have_text(f"[{len(code)}]:", timeout=MINUTES)
-    errors = page.locator("[data-mime-type='application/vnd.jupyter.error']")
-    assert errors.all_inner_texts() == []
+    ran = page.evaluate(RUN_ALL)
+    assert [cell["id"] for cell in ran if cell.get("execution_count", 0) is None] == []
+    outputs = [(cell["id"], out) for cell in ran for out in cell.get("outputs", [])]
+    assert [(id, out) for id, out in outputs if out["output_type"] == "error"] == []
+    assert len(outputs) >= len(code) // 2
     page.close()
