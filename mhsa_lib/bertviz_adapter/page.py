@@ -26,9 +26,11 @@ NEURON_BODY = (
     f'<div id="{NEURON_ID}" style="padding:8px;font-family:Helvetica,Arial,sans-serif">'
     '<label class="dropdown-label">Layer: <select id="layer"></select></label> '
     '<label class="dropdown-label">Head: <select id="att_head"></select></label>'
-    '<div id="vis"></div></div>'
+    '<div id="vis" style="min-width:1004px"></div></div>'
 )
-"""Where the script of the neuron view draws: it looks for these ids."""
+"""Where the script of the neuron view draws: it looks for these ids.
+
+The width makes a small screen scroll to what the script draws outside of its own picture."""
 
 STYLE = (
     "body{margin:8px 8px 8px 24px;color:#000;background:#fff}"

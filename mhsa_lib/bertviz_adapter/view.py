@@ -18,7 +18,7 @@ LIBRARIES = ("../vendor", CDN)
 LONGEST_TOKEN = 13
 """Characters of a token that fit beside the lines; the rest becomes "…"."""
 
-WIDTHS = {"head view": 380, "model view": 1010, "neuron view": 1045}
+WIDTHS = {"head view": 380, "model view": 1010, "neuron view": 1055}
 """Pixels that bertviz draws into, margins included."""
 
 

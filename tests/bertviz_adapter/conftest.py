@@ -64,8 +64,8 @@ def open_page(browser, vendor, tmp_path):
     base = f"http://127.0.0.1:{server.server_port}"
     pages = []
 
-    def visit(body, theme="light"):
-        page = browser.new_page(color_scheme=theme)
+    def visit(body, theme="light", width=1280):
+        page = browser.new_page(color_scheme=theme, viewport={"width": width, "height": 720})
         pages.append(page)
         page.wrong = []
         page.on("pageerror", lambda error: page.wrong.append(str(error)))

@@ -92,3 +92,13 @@ def test_hostile_tokens_stay_words_in_the_neuron_view(open_page):
     assert frame.locator("#collapsed #leftText text").all_text_contents() == short
     assert frame.evaluate("window.stolen") is None
     assert page.wrong == []
+
+
+def test_on_a_phone_the_reader_can_scroll_to_the_softmax(open_page):
+    view = drawn_neurons(weights(), list("abc"))
+    frame = drawn(open_page(view._repr_html_(), width=390))
+    expand(frame, 1)
+    heading = frame.get_by_text("Softmax")
+    assert heading.bounding_box()["x"] > 390
+    frame.evaluate("scrollTo(9999, 0)")
+    assert heading.bounding_box()["x"] < 390
