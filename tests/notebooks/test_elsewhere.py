@@ -50,11 +50,16 @@ def test_another_device_gives_the_same_numbers(name, tmp_path):
     assert [line for line in found if not line.startswith(KNOWN.get(name, "never"))] == []
 
 
+@pytest.mark.slow  # the others have their solutions in place above
 @pytest.mark.parametrize("name", [n for n in ALL if n in CPU or n[:2] in LONG])
 def test_solutions_in_the_place_of_the_stubs_are_right(name, tmp_path):
     assert faults(name, "cpu", tmp_path) == []
 
 
 def test_only_what_measures_the_cpu_stays_there():
-    asked = {name for name in ALL if "compute_on(default_device())" in ALL[name].read_text()}
+    asked = {
+        name
+        for name in ALL
+        if "compute_on(default_device())" in ALL[name].read_text(encoding="utf-8")
+    }
     assert ALL.keys() - asked == CPU

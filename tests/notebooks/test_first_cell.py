@@ -79,7 +79,7 @@ class Fresh:
         }
         kernel = folder / "kernels" / "fresh" / "kernel.json"
         kernel.parent.mkdir(parents=True)
-        kernel.write_text(json.dumps(spec))
+        kernel.write_text(json.dumps(spec), encoding="utf-8")
 
     def versions(self) -> dict[str, str]:
         """What `pip freeze` would say."""

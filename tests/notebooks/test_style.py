@@ -23,8 +23,14 @@ UNSTABLE = (
 PLUMBING = r"sys\.path|\bplt\.|\bpip\b|^\s*[%!]|os\.environ|warnings\.|rcParams|NBVAL_"
 
 
+DEVICE = {  # the same two lines in every notebook: nothing that a chapter makes longer
+    "from mhsa_lib.device import compute_on, default_device",
+    "device = compute_on(default_device())",
+}
+
+
 def visible_lines(cell):
-    return [line for line in cell.source.splitlines() if line.strip()]
+    return [line for line in cell.source.splitlines() if line.strip() and line not in DEVICE]
 
 
 def reader_cells(notebook):

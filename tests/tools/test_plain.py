@@ -131,6 +131,6 @@ def test_what_has_no_plain_form_is_refused_by_name(text):
 
 
 def test_old_notebooks_leave_the_folder(tmp_path):
-    (tmp_path / "99_gone.ipynb").write_text("{}")
+    (tmp_path / "99_gone.ipynb").write_text("{}", encoding="utf-8")
     plain.write(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in notebooks()}

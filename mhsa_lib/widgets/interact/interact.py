@@ -37,10 +37,10 @@ class Interact(Figure):
     '1000'
     """
 
-    names: List[Any] = List().tag(sync=True)
-    values: List[Any] = List().tag(sync=True)
-    outputs: List[Any] = List().tag(sync=True)
-    at: List[Any] = List().tag(sync=True)
+    names: "List[Any]" = List().tag(sync=True)
+    values: "List[Any]" = List().tag(sync=True)
+    outputs: "List[Any]" = List().tag(sync=True)
+    at: "List[Any]" = List().tag(sync=True)
 
     def __init__(
         self, draw: Callable[..., Any], *, alt: str = "", **choices: Sequence[Any]

@@ -7,10 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.helpers.lab import WAIT, serving
-from tests.helpers.needs import find_chromium
 from tools.build import plain
 from tools.build.notebooks import notebooks
-from tools.check.browser import launch
 
 pytest.importorskip("jupyterlab")
 
@@ -29,14 +27,14 @@ RUN_ALL = """async () => {
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
+def lab(tmp_path_factory, chromium):
     folder = tmp_path_factory.mktemp("plain")
     settings = folder / SETTINGS
     settings.parent.mkdir(parents=True)
-    settings.write_text(json.dumps({"windowingMode": "none"}))  # every cell is in the page
-    chromium = find_chromium("the plain notebooks were not opened in JupyterLab")
-    with serving(folder) as address_and_folder, launch(chromium) as browser:
-        yield browser, *address_and_folder
+    every_cell = json.dumps({"windowingMode": "none"})  # not only those in sight
+    settings.write_text(every_cell, encoding="utf-8")
+    with serving(folder) as address_and_folder:
+        yield chromium, *address_and_folder
 
 
 def without_outputs(path):
