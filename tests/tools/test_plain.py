@@ -53,9 +53,12 @@ def test_the_code_and_its_outputs_stay(both):
 
     def shown(nb):
         return [
-            (c.id, c.source.removeprefix(title(c)), c.outputs, c.execution_count)
+            (c.id, c.source.removeprefix(title(c)), list(map(bare, c.outputs)))
             for c in code(nb)
         ]
+
+    def bare(output):
+        return {**output, "metadata": {}}
 
     def title(cell):
         first, _, _ = cell.source.partition("\n")
@@ -102,6 +105,28 @@ def test_it_begins_with_a_badge_for_itself_and_its_page():
     assert title.startswith("# 04 ")
     assert plain.colab(path.stem) in badge
     assert f"/notebooks/{path.stem}.html" in badge
+
+
+def test_pictures_keep_their_alt_texts(both):
+    source, new = both
+    described = {
+        c.id: c.metadata["mystnb"]["image"]["alt"]
+        for c in code(source)
+        if "image" in c.metadata.get("mystnb", {})
+    }
+    assert {
+        c.id: output.metadata["image/png"]["alt"]
+        for c in code(new)
+        for output in c.outputs
+        if c.id in described and "image/png" in output.get("data", {})
+    } == described
+
+
+def test_the_last_cell_names_the_notebooks_beside_this_one():
+    path = notebooks()[4]
+    new = plain.edition(nbformat.read(path, as_version=4), path.stem)
+    assert "[05 Attend](05_attend.ipynb)" in new.cells[-1].source
+    assert f"({path.name})" not in new.cells[-1].source
 
 
 def test_a_solution_folds_and_says_where_its_code_is():

@@ -53,25 +53,21 @@ def edition(nb: Any, stem: str) -> Any:
                 new.cells.append(new_markdown_cell(text, id=cell.id))
         else:
             new.cells += _code(cell, solving)
-    _name_siblings(new)
+    new.cells += _siblings(new, stem)
     new.cells[0].source = _headed(new.cells[0].source, stem)
     return new
 
 
-def _name_siblings(nb: Any) -> None:
-    """After the first link to the page of each chapter, add one to its notebook."""
-    seen = set()
-
-    def added(found: re.Match[str]) -> str:
-        if found[1] in seen:
-            return found[0]
-        seen.add(found[1])
-        return f"{found[0]} ([notebook]({found[1]}.ipynb))"
-
-    page = re.compile(rf"\]\({re.escape(links.site())}/notebooks/(\w+)\.html\)")
-    for cell in nb.cells:
-        if cell.cell_type == "markdown":
-            cell.source = page.sub(added, cell.source)
+def _siblings(nb: Any, own: str) -> list[Any]:
+    """A last cell that names the notebooks beside this one to which its text leads."""
+    text = "".join(cell.source for cell in nb.cells if cell.cell_type == "markdown")
+    page = rf"\({re.escape(links.site())}/notebooks/(\w+)\.html[#)]"
+    named = sorted(set(re.findall(page, text)) - {own})
+    if not named:
+        return []
+    listed = ", ".join(f"[{links.pages()[f'notebooks/{n}']}]({n}.ipynb)" for n in named)
+    words = f"The chapters named here, as notebooks in this folder: {listed}."
+    return [new_markdown_cell(words, id="siblings")]
 
 
 def _headed(text: str, stem: str) -> str:
@@ -83,7 +79,7 @@ def _headed(text: str, stem: str) -> str:
 
 
 def _code(cell: Any, is_solution: bool) -> list[Any]:
-    """A code cell, folded if it was, and the caption of its figure after it."""
+    """A code cell, folded if it was; its figure keeps its alt text, and gets its caption."""
     new = copy.deepcopy(cell)
     new.metadata = nbformat.from_dict({})
     if NOT_COMPARED in tags(cell):
@@ -92,7 +88,11 @@ def _code(cell: Any, is_solution: bool) -> list[Any]:
         _fold(new, "Solution", with_output=True)
     elif tags(cell) & {"hide-input", "remove-input"}:
         _fold(new, "Question" if "widgets.Predict(" in cell.source else "Code of this cell")
-    caption = cell.metadata.get("mystnb", {}).get("figure", {}).get("caption")
+    shown = cell.metadata.get("mystnb", {})
+    for output in new.outputs:
+        if "image" in shown and "image/png" in output.get("data", {}):
+            output.metadata["image/png"] = {"alt": shown["image"]["alt"]}
+    caption = shown.get("figure", {}).get("caption")
     if not caption:
         return [new]
     return [new, new_markdown_cell(f"*{plain(caption)}*", id=f"{cell.id}-caption")]
