@@ -75,6 +75,15 @@ def chromium():
         yield playwright.chromium.launch(executable_path=found, args=CHROMIUM)
 
 
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """One server of JupyterLab for all tests of a process: its address and its folder."""
+    from tests.helpers.lab import serving
+
+    with serving(tmp_path_factory.mktemp("lab")) as address_and_folder:
+        yield address_and_folder
+
+
 class Tabs:
     """Tabs of one browser: a new one costs more than what most tests do in it."""
 

@@ -19,6 +19,11 @@ export function frame(root, name) {
   root.classList.add("mhsa-figure", `mhsa-${name}`);
   // JupyterLab would take arrow keys and Enter for its own cells.
   const body = el("div", { class: "mhsa-body", "data-lm-suppress-shortcuts": "true" });
+  // Once it has heard of Enter in a field, neither "change" nor "submit" comes.
+  const keep = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Enter") event.stopPropagation();
+  };
+  body.addEventListener("keydown", keep, { signal: life.signal });
   root.append(body);
   const end = () => {
     life.abort();
