@@ -2,6 +2,8 @@
 
 import inspect
 import json
+import re
+from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
@@ -23,6 +25,14 @@ def figures():
 
 def test_every_figure_is_held_to_this():
     assert figures() == set(MAKE)
+
+
+@every_figure
+def test_every_figure_meets_a_kernel_in_a_test_of_its_name(name):
+    called = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+    files = Path(__file__).parent.glob("test_*with_kernel.py")
+    tests = "".join(file.read_text(encoding="utf-8") for file in files)
+    assert re.search(rf"^def test_(\w+_)?{called}(_\w+)?\(", tests, re.MULTILINE)
 
 
 # --- its twin in HTML ------------------------------------------------------------------------
