@@ -17,8 +17,7 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
-_setup_privateuseone_for_python_backend("twin")
-TWIN = torch.device("twin:0")
+TWIN = "twin:0"
 aten = torch.ops.aten
 
 MOVES = {aten._to_copy.default, aten.copy_.default}
@@ -127,7 +126,8 @@ class _MadeInC(TorchFunctionMode):
 
 def plug_in() -> torch.device:
     """Make the device known to this process, for good, and return it."""
+    _setup_privateuseone_for_python_backend("twin")
     torch.__future__.set_overwrite_module_params_on_conversion(True)
     _Factories().__enter__()
     _MadeInC().__enter__()
-    return TWIN
+    return torch.device(TWIN)
