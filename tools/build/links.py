@@ -17,6 +17,7 @@ from tools.build.repository import project
 MISSING = "_toc.yml names no page {0!r}; write the role's path as `/notebooks/04_split`."
 
 
+@cache
 def site() -> str:
     """Return the address of the published pages, which GitHub derives from the repository's.
 
