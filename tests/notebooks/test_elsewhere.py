@@ -16,8 +16,8 @@ from tools.build.notebooks import notebooks
 CPU = {"15_what_it_costs", "16_fused", "18_the_cache", "20_heads_across_devices"}
 """They measure the CPU, or run processes of it, and say so in their first cell."""
 
-LONG = {"02", "04", "13", "21", "22", "23", "24", "25", "a1"}
-"""They train: on a device that is played, slower by far."""
+ALWAYS = {"05_attend", "11_heads_of_a_real_model"}
+"""One that is made of stages and pictures, one of a model and frames; the others are slow."""
 
 KNOWN = {
     # FLOPs by wire: the recorder tells views by the memory they share, which a twin cannot say
@@ -43,7 +43,7 @@ def faults(name, where, folder):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[pytest.mark.slow] if n[:2] in LONG else []) for n in MOVED],
+    [pytest.param(n, marks=[] if n in ALWAYS else [pytest.mark.slow]) for n in MOVED],
 )
 def test_another_device_gives_the_same_numbers(name, tmp_path):
     found = faults(name, "twin", tmp_path)
@@ -51,7 +51,7 @@ def test_another_device_gives_the_same_numbers(name, tmp_path):
 
 
 @pytest.mark.slow  # the others have their solutions in place above
-@pytest.mark.parametrize("name", [n for n in ALL if n in CPU or n[:2] in LONG])
+@pytest.mark.parametrize("name", sorted(CPU))
 def test_solutions_in_the_place_of_the_stubs_are_right(name, tmp_path):
     assert faults(name, "cpu", tmp_path) == []
 

@@ -65,6 +65,7 @@ def test_the_walks_are_those_that_are_followed():
     assert all(any(language == "sh" for language, _ in walk(title)) for title in titles)
 
 
+@pytest.mark.slow  # a minute and a half for both, and they change rarely
 def test_a_variant_and_its_mutant(copy):
     follow(copy, "Add a variant")
     follow(copy, "Add a mutant")
@@ -76,6 +77,7 @@ def test_a_figure(copy):
     follow(copy, "Add a figure")
 
 
+@pytest.mark.slow
 def test_a_chapter(copy):
     follow(copy, "Add a chapter")
 
