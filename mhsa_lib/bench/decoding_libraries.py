@@ -52,7 +52,8 @@ def llama_dynamic(past: Past) -> Decoder:
         caches[0].update(past.k, past.v, 0)
 
     def step(x: Tensor) -> Tensor:
-        return module(x, position_embeddings=turn, past_key_values=caches[0])[0]
+        more = {"attention_mask": None, "past_key_values": caches[0]}
+        return module(x, position_embeddings=turn, **more)[0]
 
     return Decoder(step, reset)
 

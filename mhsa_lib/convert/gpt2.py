@@ -40,7 +40,7 @@ def from_gpt2(source: Any) -> MultiHeadAttention:
             f"this {type(source).__name__} is a cross-attention; only self-attention is "
             f"converted."
         )
-    stock(source.config)
+    stock(getattr(source, "config", None))  # ImageGPT of transformers 4 has none
     packed, output, d_head = source.c_attn, source.c_proj, source.head_dim
     attention = MultiHeadAttention(
         output.weight.shape[1], source.num_heads, d_head=d_head, dropout=source.attn_dropout.p

@@ -148,7 +148,7 @@ def _before_5(config: Any, layer_type: str | None, length: int | None) -> dict[s
     local = getattr(config, "rope_local_base_freq", None)
     if layer_type == "sliding_attention" and local is not None:
         return {"rope_theta": local}
-    rope = {"rope_theta": config.rope_theta, **(config.rope_scaling or {})}
+    rope = {"rope_theta": config.rope_theta, **(getattr(config, "rope_scaling", None) or {})}
     rope.setdefault("partial_rotary_factor", getattr(config, "partial_rotary_factor", 1.0))
     if "longrope" in (rope.get("rope_type"), rope.get("type")):
         # There the attribute decides about the factor too, and the entry is not read.

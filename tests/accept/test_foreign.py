@@ -1,5 +1,7 @@
 """What is accepted of BERT's attention and of torch's, and what is refused."""
 
+from importlib.metadata import version
+
 import pytest
 import torch
 from torch import nn
@@ -12,6 +14,10 @@ from mhsa_lib import convert
 from tests.accept.refusing import refuses
 from tests.convert.foreign import random
 from tests.helpers.drawn import rand
+
+five = pytest.mark.skipif(
+    int(version("transformers").partition(".")[0]) < 5, reason="transformers 5 has this, 4 not"
+)
 
 
 def bert(**options) -> nn.Module:
@@ -27,6 +33,7 @@ def test_a_missing_bias_of_bert_stays_missing():
     torch.testing.assert_close(ours(x), source.output.dense(source.self(x)[0]))
 
 
+@five
 def test_the_scale_of_bert_is_that_of_the_source():
     source, x = bert(), torch.randn(2, 5, 12)
     source.self.scaling = 0.1
@@ -34,6 +41,7 @@ def test_the_scale_of_bert_is_that_of_the_source():
     torch.testing.assert_close(ours(x), source.output.dense(source.self(x)[0]))
 
 
+@five
 def test_a_cross_attention_of_bert_reads_the_context():
     config = BertConfig(hidden_size=12, num_attention_heads=3, attn_implementation="eager")
     source = BertAttention(config, is_cross_attention=True).eval()
@@ -57,6 +65,7 @@ def test_local_chunks_of_canine_are_refused():
     refuses(lambda: convert.from_bert(source), "local=True lets a token look at its chunk only")
 
 
+@five
 def test_a_way_to_attend_that_somebody_registered_is_refused():
     source = bert()
     source.self.config._attn_implementation = "mine"

@@ -101,8 +101,10 @@ def test_a_configuration_in_the_older_form_is_read(name, key):
 
     class Old:
         rope_theta = 100
-        rope_scaling = None
         max_position_embeddings = TRAINED
+
+    if key == "type":  # Llama's says None, Mistral's and Gemma's have no such line
+        Old.rope_scaling = None
 
     given = rope(name or "default")
     module, x = source("llama", rope_parameters=dict(given)), rand(2, 20, 12)

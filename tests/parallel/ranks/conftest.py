@@ -20,6 +20,7 @@ def ranks(tmp_path_factory):
         "MASTER_ADDR": "localhost",
         "MASTER_PORT": str(store.port),
         "TORCHELASTIC_USE_AGENT_STORE": "True",  # the store is here, not in rank 0
+        "TORCHELASTIC_RESTART_COUNT": "0",  # torch 2.5 asks for it then
         "WORLD_SIZE": "2",
         "LOCAL_WORLD_SIZE": "2",
     }
