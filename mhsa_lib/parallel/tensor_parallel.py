@@ -67,7 +67,8 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     sees all heads where parameters are ``DTensor``; of a fused shard it sees those of its rank,
     so add up the squared norms of all ranks first, or every rank clips by another factor.
     Raises ``ValueError``, before anything is changed, where ``divisible`` does, for a mesh of
-    several axes, and for an attention that is sharded already.
+    several axes, and for an attention that is sharded already. Over one rank, torch 2.5 itself
+    ends in an ``IndexError``; 2.6 and later do not.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> with process_group() as mesh:
@@ -84,7 +85,10 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     divisible(attention, mesh.size())
     plan: Any = {f"project.{name}": ColwiseParallel() for name in ("W_Q", "W_K", "W_V")}
     summand = RowwiseParallel(output_layouts=Partial(), use_local_output=False)
+    learns = {name: p.requires_grad for name, p in attention.named_parameters()}
     parallelize_module(attention, mesh, plan | {"W_O": summand})
+    for name, parameter in attention.named_parameters():  # torch 2.6 thaws what was frozen
+        parameter.requires_grad_(learns[name])
     _enter(attention.project, lambda t: DTensor.from_local(t, mesh, [Replicate()]))
     attention.W_O.register_forward_hook(_summed)
     _enter_own_masks(attention, mesh, attention.n_heads)

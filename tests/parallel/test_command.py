@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import torch
+from packaging.version import Version
 
 from mhsa_lib.parallel import tensor_parallel
 from tests.parallel.processes import TORCHRUN, environment
@@ -39,6 +40,10 @@ def command(monkeypatch, capsys, *arguments):
     return ended.value.code, capsys.readouterr().out
 
 
+@pytest.mark.skipif(
+    Version(torch.__version__) < Version("2.7"),
+    reason="torch 2.5 cannot shard over one rank, and 2.6 sums over it all the same",
+)
 @pytest.mark.parametrize("more", [[], ["--fused", "--n-kv-heads", "2", "--float32"]])
 def test_one_process_by_itself_says_nothing(monkeypatch, capsys, more):
     code, printed = command(monkeypatch, capsys, *more)
