@@ -11,7 +11,13 @@ from tools.check.browser import DESKTOP, visit
 CHAPTER = "notebooks/11_heads_of_a_real_model.html"  # has formulas, pictures and BertViz
 
 
-def test_a_page_from_a_file_is_whole(name, dark, site):
+@pytest.mark.parametrize("page", ["book/intro.html", "notebooks/05_attend.html", CHAPTER])
+def test_a_page_from_a_file_is_whole(page, dark, site):
+    assert wrong(visit(dark, site.as_uri(), page)) == []
+
+
+@pytest.mark.slow  # http shows the same of the others
+def test_so_is_every_other(name, dark, site):
     assert wrong(visit(dark, site.as_uri(), name)) == []
 
 
