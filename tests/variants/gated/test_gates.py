@@ -62,7 +62,7 @@ def test_the_penalty_is_the_mean_number_of_gates_that_are_not_zero():
     assert gate.penalty().item() == pytest.approx(4 - closed.sum().item(), abs=1e-6)
 
 
-def test_the_penalty_is_the_one_of_facts_and_falls_with_every_gate_that_closes():
+def test_the_penalty_of_one_gate_and_its_gradient_in_numbers():
     expected = {-2.0: 0.230, 0.0: 0.688, 2.0: 0.942}
     for log_alpha, chance in expected.items():
         found = HardConcrete(1, log_alpha=log_alpha).penalty().item()
