@@ -93,6 +93,7 @@ SharedShares = Float[Tensor, "*batch query shared_head"]
 RoutedShares = Float[Tensor, "*batch query routed_head"]
 Chosen = Bool[Tensor, "*batch query routed_head"]
 Gates = Float[Tensor, "*batch query head"]
+HeadGates = Float[Tensor, "*batch head"]
 
 NewKeys = Float[Tensor, "*batch kv_head new_key d_head"]
 NewValues = Float[Tensor, "*batch kv_head new_key d_head"]

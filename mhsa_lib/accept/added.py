@@ -14,7 +14,8 @@ from mhsa_lib.trace.hooks import changes_nothing
 
 _PACKED = {"in_proj_weight", "in_proj_bias", "bias_k", "bias_v"}  # of nn.MultiheadAttention
 _APART = {"q_proj_weight", "k_proj_weight", "v_proj_weight"}  # of the same
-PARAMETERS = {"weight", "bias", "sinks"} | _PACKED | _APART  # sinks: of GptOssAttention
+_SINGLE = {"sinks", "log_alpha"}  # of GptOssAttention, of HardConcrete
+PARAMETERS = {"weight", "bias"} | _SINGLE | _PACKED | _APART
 _BACKWARD = "_backward_pre_hooks", "_backward_hooks"
 HOOKS = "_forward_pre_hooks", "_forward_hooks", *_BACKWARD
 

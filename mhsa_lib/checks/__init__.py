@@ -14,6 +14,7 @@ from mhsa_lib.checks.tensors import shaped as shaped
 from mhsa_lib.checks.tensors import tokens as tokens
 from mhsa_lib.checks.values import divides as divides
 from mhsa_lib.checks.values import head_width as head_width
+from mhsa_lib.checks.values import heads as heads
 from mhsa_lib.checks.values import no_wider_than_the_model as no_wider_than_the_model
 from mhsa_lib.checks.values import pairs as pairs
 from mhsa_lib.checks.values import positive as positive

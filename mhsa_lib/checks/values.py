@@ -1,5 +1,8 @@
 """Numbers and words that a caller passes: sizes, probabilities, text."""
 
+from operator import index
+from typing import Any
+
 
 def text(name: str, given: str) -> None:
     """Text of whole characters: no lone surrogate, half of one, which no file can hold.
@@ -87,6 +90,52 @@ def divides(**sizes: int) -> int:
         options = " or ".join(f"{part}={n}" for n in near)
         raise ValueError(f"{part}={count} does not divide {whole}={size}; try {options}.")
     return size // count
+
+
+def heads(keep: Any, n_heads: int) -> list[int]:
+    """Numbers of some heads, each once: a list, range, set, array or tensor, in any order.
+
+    >>> heads({2, 0}, n_heads=3)
+    [0, 2]
+    >>> heads([2, 3], n_heads=3)
+    Traceback (most recent call last):
+    ...
+    ValueError: keep=[2, 3] names head 3, but n_heads=3, so heads are 0 to 2; pass numbers ...
+    """
+    given = getattr(keep, "tolist", lambda: keep)()
+    try:
+        given = list(given)
+    except TypeError as error:
+        raise TypeError(
+            f"keep={given!r} is no list of heads; pass their numbers, [0, 1], say."
+        ) from error
+    named = []
+    for head in given:
+        head = getattr(head, "tolist", lambda head=head: head)()
+        if isinstance(head, bool):
+            raise TypeError(
+                f"keep={given} says yes or no where it should name heads; pass the numbers of "
+                f"those to keep (of a tensor, keep.nonzero().flatten())."
+            )
+        try:
+            named.append(index(head))
+        except TypeError as error:
+            raise TypeError(
+                f"keep={given} holds {head!r}, which is no whole number; pass numbers of heads."
+            ) from error
+    if not named:
+        raise ValueError(
+            f"keep={named} leaves no head; keep at least one of 0 to {n_heads - 1}."
+        )
+    for head in named:
+        if not 0 <= head < n_heads:
+            raise ValueError(
+                f"keep={named} names head {head}, but n_heads={n_heads}, so heads are 0 to "
+                f"{n_heads - 1}; pass numbers of these, also for the last ones."
+            )
+        if named.count(head) > 1:
+            raise ValueError(f"keep={named} names head {head} twice; name each head once.")
+    return sorted(named)
 
 
 def pairs(**widths: int) -> None:

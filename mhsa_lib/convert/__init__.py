@@ -3,7 +3,7 @@
 From PyTorch, BERT, GPT-2, Llama and DeepSeek there is one file each, with the stages that only
 Llama's relatives have in ``llama_stages``; ``source`` reads what Hugging Face configurations
 say. To another form go the files ``to_…``; ``align`` and ``pairing`` change numbers and not the
-function.
+function; ``prune`` removes heads.
 
 Only attention is converted. Residual connections, LayerNorm and dropout on the output belong
 to the block around it and stay behind; each function says what the result must equal. A source

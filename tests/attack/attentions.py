@@ -18,6 +18,7 @@ from mhsa_lib.variants import (
     MultiQueryAttention,
     OverlappedAttention,
 )
+from mhsa_lib.variants.gated import GatedAttention, HardConcrete
 from tests.attack.draw import Draw
 from tests.attack.problem import fill
 
@@ -29,6 +30,7 @@ DEFINED = (
     "latent",
     "overlapped",
     "collaborative",
+    "gated",
 )
 """Kinds that ``definitions`` knows."""
 STAGED = (*DEFINED, "composed", "mixture")
@@ -58,6 +60,9 @@ def drawn(draw: Draw, kind: str, dtype: torch.dtype = torch.float64, **options: 
         module = OverlappedAttention(*sizes, draw.whole(0, d_head), **options)
     elif kind == "collaborative":
         module = CollaborativeAttention(*sizes, draw.whole(1, 9), **options)
+    elif kind == "gated":
+        gate = HardConcrete(n_heads, beta=draw.one((0.33, 2 / 3)))
+        module = GatedAttention(*sizes, gate=gate, **options)
     elif kind == "composed":
         module = ComposedAttention(*sizes, rank=draw.whole(1, n_heads), **options)
     elif kind == "mixture":

@@ -16,6 +16,7 @@ from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
 from mhsa_lib.fused.latent import FusedLatentAttention
 from mhsa_lib.rope.rotary_split import RotarySplit
 from mhsa_lib.variants import CollaborativeAttention, LatentAttention, OverlappedAttention
+from mhsa_lib.variants.gated import GatedAttention
 from tests.attack import oracle
 from tests.attack.problem import weights
 
@@ -54,7 +55,16 @@ def definition(module: Any) -> Definition:
     base = module.split.rotary.base if isinstance(module.split, RotarySplit) else None
     W = five(module)
     n_kv_heads = W["K"].shape[0] // module.d_head
-    return _plain(module, W, n_kv_heads, module.attend.scale, base)
+    gates = gates_of(module) if isinstance(module, GatedAttention) else None
+    return _plain(module, W, n_kv_heads, module.attend.scale, base, gates)
+
+
+def gates_of(module: Any) -> Tensor:
+    """A sigmoid, stretched and cut off, of evaluation mode: (head, 1, 1)."""
+    gate = module.gate
+    s = 1 / (1 + (-gate.log_alpha.detach().double()).exp())
+    stretched = gate.gamma * (1 - s) + gate.zeta * s
+    return stretched.maximum(torch.zeros(1)).minimum(torch.ones(1))[:, None, None]
 
 
 def five(module: Any) -> dict[str, Tensor]:
@@ -66,9 +76,11 @@ def five(module: Any) -> dict[str, Tensor]:
     return found | {name: b for name, b in biases.items() if b is not None}
 
 
-def _plain(module, W, n_kv_heads, scale, base):
+def _plain(module, W, n_kv_heads, scale, base, gates=None):
     def compute(x, context, allowed, query, key):
         def tap(name, value):
+            if name == "z" and gates is not None:
+                return gates * value
             if base is None or name not in ("q_heads", "k_heads"):
                 return value
             return turned(value, (query if name == "q_heads" else key)[..., None, :], base)

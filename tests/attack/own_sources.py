@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from mhsa_lib import FusedMultiHeadAttention, convert
 from mhsa_lib.convert.align import aligned, key_heads
+from mhsa_lib.convert.prune import prune_heads, ungated
 from mhsa_lib.convert.to_absorbed import AbsorbedLatentAttention
 from mhsa_lib.convert.to_collaborative import to_collaborative
 from mhsa_lib.convert.to_grouped import pooled
@@ -18,7 +20,7 @@ from tests.attack.sources import Source
 
 
 class Sum:
-    """The shares of all ranks, added up."""
+    """Attentions whose outputs add up, as the shares of all ranks do."""
 
     def __init__(self, parts: list[Any]) -> None:
         self.parts, self.training = parts, parts[0].training
@@ -38,6 +40,19 @@ def shares(module: Any) -> Any:
     n = module.n_heads
     ranks = next((r for r in (2, 3) if n % r == 0), 1)
     return Sum([shard_of(module, rank, ranks) for rank in range(ranks)])
+
+
+def pruned(module: Any) -> Any:
+    """Heads of every second group, and the others, which leave the bias to them."""
+    n = module.n_heads
+    group = n // getattr(module.split, "n_kv_heads", n)
+    some = [head for head in range(n) if head // group % 2 == 0]
+    others = [head for head in range(n) if head not in some]
+    parts = [prune_heads(module, heads) for heads in (some, others) if heads]
+    for part in parts[1:]:
+        if part.W_O.bias is not None:
+            torch.nn.init.zeros_(part.W_O.bias)
+    return Sum(parts)
 
 
 SHARED = ("plain", "grouped", "rotary", *attentions.STAGED)
@@ -61,6 +76,8 @@ OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
     ),
     "to_collaborative": (to_collaborative, ("plain", "plain", *attentions.STAGED)),
     "share": (shares, ("plain", "grouped", "rotary", "fused", *attentions.STAGED)),
+    "pruned": (pruned, ("plain", "grouped", "rotary", *attentions.STAGED)),
+    "ungated": (ungated, ("gated", "gated", *attentions.STAGED)),
     "unshared": (unshared, ("overlapped", "overlapped", "plain")),
     "absorbed": (AbsorbedLatentAttention, ("latent", "latent", *attentions.STAGED)),
     "fused latent": (FusedLatentAttention, ("latent", "latent", *attentions.STAGED)),

@@ -22,8 +22,9 @@ def case(draw: Draw) -> None:
     ways |= {"copied inside": 0.7, "compiled": 0.02, "threads": 0.05}
     way = draw.random.choices(list(ways), list(ways.values()))[0]
     kinds = ("plain", "grouped", "rotary") if way in ("effect", "wires") else attentions.STAGED
-    module = attentions.drawn(draw, draw.one(kinds))
-    if draw.chance(0.3):
+    kind = draw.one(kinds)
+    module = attentions.drawn(draw, kind)
+    if draw.chance(0.3) and kind != "gated":  # whose gates are drawn in training
         module.train()
     draw.note(way=way)
     batch, n = draw.batch(), draw.length(most=31)

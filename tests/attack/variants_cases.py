@@ -17,6 +17,7 @@ from mhsa_lib.variants import (
     MixtureOfHeadAttention,
     OverlappedAttention,
 )
+from mhsa_lib.variants.gated import GatedAttention
 from mhsa_lib.variants.parts.composition import Compose
 from tests.attack import attentions, oracle, rules
 from tests.attack.definitions import definition, five
@@ -140,6 +141,7 @@ BECOME = {
     "composed": lambda p: _loaded(
         p, ComposedAttention(p.d_model, p.n_heads, pre=Compose(), post=Compose(), **_options(p))
     ),
+    "gated": lambda p: _loaded(p, GatedAttention(p.d_model, p.n_heads, **_options(p))).eval(),
     "mixture": _mixture,
     "latent": _latent,
     "collaborative": to_collaborative,

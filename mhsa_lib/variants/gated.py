@@ -1,0 +1,216 @@
+"""Gated heads: a gate per head, drawn while training, learns which heads are worth their place.
+
+Changes: between attend and concat, gate multiplies the z of every head with one number from 0
+    to 1, the same for all tokens. While training it is drawn anew in every pass from a
+    hard-concrete distribution, which gives exactly 0 and exactly 1 with a chance of their own.
+Saves/Costs: costs n_heads parameters. Every head is still computed, so nothing is saved until
+    the heads with a closed gate are removed (``convert.prune.ungated``): 4 · d_model · d_head
+    parameters for each.
+Is MHA when: every gate is 1. In evaluation it is from log_alpha = log 11 = 2.4 on, so also at
+    the start, at 3; while training only with the chance that ``probabilities`` gives.
+Source: Louizos, Welling and Kingma, section 2.2, arXiv 1712.01312 (the gates); Voita et al.,
+    section 4, arXiv 1905.09418 (on heads), and the code of both (``HardConcrete``).
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from mhsa_lib import checks
+from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.shapes import HeadGates, HeadOutputs, Tokens
+from mhsa_lib.stages import Stage, Wire
+
+
+class Probabilities(NamedTuple):
+    """Of one pass in training mode, for every head (head,): they sum to 1."""
+
+    closed: Tensor
+    """that the gate is exactly 0"""
+    between: Tensor
+    """that it is neither 0 nor 1"""
+    open: Tensor
+    """that it is exactly 1"""
+
+
+class HardConcrete(Stage):
+    """Gates of a hard-concrete distribution: a stretched sigmoid of noise, cut to [0, 1].
+
+    From uniform noise u comes s = sigmoid((log u - log(1 - u) + log_alpha) / beta), and the
+    gate is s · (zeta - gamma) + gamma, cut to [0, 1]; in evaluation mode s is
+    sigmoid(log_alpha). One draw serves the whole batch. In half precision gates are computed in
+    float32.
+
+    Parameters
+    ----------
+    n_heads : number of gates
+    log_alpha : where each of them starts; from 2.4 on it is 1 in evaluation mode
+    beta : temperature of the sigmoid; the smaller, the more draws are exactly 0 or 1
+    gamma, zeta : to where the sigmoid is stretched, below 0 and above 1
+
+    gamma and zeta are those of both papers' code; so is beta = 0.33 of Voita et al., who gate
+    heads (github.com/lena-voita/the-story-of-heads at commit 3b5734d). Louizos et al., who gate
+    weights, take 2/3 (github.com/AMLab-Amsterdam/L0_regularization at commit b0c6f67). Unlike
+    there a gate starts open: trained heads that get one then begin as they were.
+
+    Raises
+    ------
+    ValueError : for a size below one, a log_alpha that is not finite, a beta that is not above
+        0, or limits that do not enclose 0 and 1
+
+    Examples
+    --------
+    >>> gate = HardConcrete(n_heads=3)
+    >>> gate(torch.randn(3, 5, 4)).shape, gate.values()
+    (torch.Size([3, 5, 4]), tensor([1., 1., 1.], grad_fn=<ClampBackward1>))
+    """
+
+    wires = ("gated",)
+
+    def __init__(
+        self,
+        n_heads: int,
+        *,
+        log_alpha: float = 3.0,
+        beta: float = 0.33,
+        gamma: float = -0.1,
+        zeta: float = 1.1,
+    ) -> None:
+        super().__init__()
+        checks.positive(n_heads=n_heads)
+        if not math.isfinite(log_alpha):
+            raise ValueError(f"log_alpha={log_alpha} cannot be learned; start at 3.0, say.")
+        if not 0 < beta < math.inf:
+            raise ValueError(f"beta={beta} is not a temperature; it must be above 0.")
+        if not -math.inf < gamma < 0 < 1 < zeta < math.inf:
+            raise ValueError(
+                f"gamma={gamma} and zeta={zeta} leave no chance to a gate of 0, or of 1; gamma "
+                f"must be below 0 and zeta above 1, as -0.1 and 1.1 are."
+            )
+        self.n_heads, self.beta, self.gamma, self.zeta = n_heads, beta, gamma, zeta
+        self.log_alpha = nn.Parameter(torch.full((n_heads,), float(log_alpha)))
+        self.gates = Wire("gates", HeadGates)
+
+    def extra_repr(self) -> str:
+        return f"n_heads={self.n_heads}, beta={self.beta:.4g}"
+
+    def forward(self, z: HeadOutputs) -> HeadOutputs:
+        gates = self.gates(self.drawn() if self.training else self.values())
+        return gates.to(z.dtype)[..., None, None] * z
+
+    def values(self) -> HeadGates:
+        """The gates of evaluation mode (head,), whatever the mode."""
+        return self._stretched(self._exact().sigmoid())
+
+    def drawn(self) -> HeadGates:
+        """The gates of one pass in training mode (head,), with new noise."""
+        log_alpha = self._exact()
+        noise = torch.rand_like(log_alpha).logit(eps=1e-6)
+        return self._stretched(((noise + log_alpha) / self.beta).sigmoid())
+
+    def probabilities(self) -> Probabilities:
+        """How often a drawn gate is 0, between, and 1, in closed form; with gradients.
+
+        >>> for chance in HardConcrete(1, log_alpha=0.0).probabilities():
+        ...     print(round(chance.item(), 3))
+        0.312
+        0.376
+        0.312
+        """
+        not_closed = self._above(-self.gamma / self.zeta)
+        fully_open = self._above((1 - self.gamma) / (self.zeta - 1))
+        return Probabilities(1 - not_closed, not_closed - fully_open, fully_open)
+
+    def penalty(self) -> Tensor:
+        """How many gates are not 0, on average over draws: a number, with its gradient.
+
+        It is Σ sigmoid(log_alpha - beta · log(-gamma / zeta)), the L0 norm that was expected.
+
+        >>> round(HardConcrete(8, log_alpha=0.0).penalty().item(), 2)
+        5.5
+        """
+        return self._above(-self.gamma / self.zeta).sum()
+
+    def _above(self, odds: float) -> Tensor:
+        """The chance that s / (1 - s) is above ``odds``."""
+        return (self._exact() - self.beta * math.log(odds)).sigmoid()
+
+    def _stretched(self, s: Tensor) -> Tensor:
+        return (s * (self.zeta - self.gamma) + self.gamma).clamp(0, 1)
+
+    def _exact(self) -> Tensor:
+        return self.log_alpha.to(torch.promote_types(self.log_alpha.dtype, torch.float32))
+
+
+class GatedAttention(MultiHeadAttention):
+    """Multi-head attention with a learned gate on every head.
+
+    Add λ · ``penalty()`` of every layer to the loss: gates close, and the heads that stay are
+    those that the task cannot do without. A trained attention gets gates by
+    ``load_state_dict(trained.state_dict(), strict=False)``.
+
+    Parameters
+    ----------
+    d_model : width of a token, in columns
+    n_heads : number of heads, each with a gate
+    d_head : width of a head; d_model / n_heads when not given, free otherwise
+    d_context : width of a token of ``context``; d_model when not given
+    bias : whether the four linear maps add a bias
+    dropout : probability of dropping an attention weight in training
+    gate : a ``HardConcrete`` with other constants or another start
+    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O`` in place of the own ones
+
+    Raises
+    ------
+    ValueError : for a gate that was made for another number of heads
+
+    Examples
+    --------
+    >>> gated = GatedAttention(d_model=12, n_heads=3).eval()
+    >>> plain, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
+    >>> loaded = gated.load_state_dict(plain.state_dict(), strict=False)
+    >>> torch.equal(gated(x), plain(x))
+    True
+    >>> gated.gates().tolist(), round(gated.penalty().item(), 2)
+    ([1.0, 1.0, 1.0], 2.93)
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        d_head: int | None = None,
+        d_context: int | None = None,
+        bias: bool = False,
+        dropout: float = 0.0,
+        gate: HardConcrete | None = None,
+        **stages: Any,
+    ) -> None:
+        own = {"d_head": d_head, "d_context": d_context, "bias": bias, "dropout": dropout}
+        super().__init__(d_model, n_heads, **(own | stages))
+        self.gate = HardConcrete(n_heads) if gate is None else gate
+        if self.gate.n_heads != n_heads:
+            raise ValueError(
+                f"gate has n_heads={self.gate.n_heads}, but the attention has "
+                f"n_heads={n_heads}; pass HardConcrete({n_heads})."
+            )
+
+    def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
+        """As in ``MultiHeadAttention``; every head passes its gate before concat."""
+        context = x if context is None else context
+        q, k, v = self.project(x, context)
+        q, k, v = self.split(q, k, v)
+        z = self.attend(q, k, v, mask)
+        z = self.concat(self.gate(z))  # <- the idea
+        return self.W_O(z)
+
+    def gates(self) -> HeadGates:
+        """The gates of evaluation mode (head,), whatever the mode; 0 is closed, 1 open."""
+        return self.gate.values()
+
+    def penalty(self) -> Tensor:
+        """How many gates are not 0, on average over draws (``HardConcrete.penalty``)."""
+        return self.gate.penalty()
