@@ -55,7 +55,7 @@ class Twin(Tensor):
             return func(args[0].kept.detach(), *args[1:], **kwargs)
         if func in (Tensor.numpy, Tensor.__array__):
             raise TypeError("can't convert a tensor of twin:0 to numpy; use Tensor.cpu() first")
-        if func is Tensor.data.__set__:
+        if func == Tensor.data.__set__:  # made anew by every look, so not `is`
             args[0].kept = args[1].kept
         if func in (Tensor.__getitem__, Tensor.__setitem__):
             args = (args[0], _as_index(args[1]), *map(_moved_like(args[0]), args[2:]))
