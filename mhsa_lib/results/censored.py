@@ -18,6 +18,7 @@ from math import comb, inf
 from statistics import median
 
 from mhsa_lib import checks
+from mhsa_lib.results.decimals import Number
 from mhsa_lib.results.paired import Measure, matched, positive_margin
 
 STEPS = Measure("time to 95 %", "steps", better="lower")
@@ -92,7 +93,7 @@ class PairedSteps:
         least, most = (sorted(ends) for ends in zip(*self.bounds, strict=True))
         return least[cut - 1], most[-cut]
 
-    def same_p(self, margin: float) -> float:
+    def same_p(self, margin: Number) -> float:
         """P of two one-sided sign tests, for medians that differ by the margin or more.
 
         At 0.05 or less the 90 % interval lies inside ±margin, and else it does not.

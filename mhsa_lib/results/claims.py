@@ -14,6 +14,7 @@ those of equivalence each among themselves. The intervals are those of one compa
 from dataclasses import dataclass, replace
 
 from mhsa_lib.results.censored import PairedSteps
+from mhsa_lib.results.decimals import Number
 from mhsa_lib.results.holm import holm
 from mhsa_lib.results.paired import Paired
 
@@ -52,7 +53,7 @@ class Claim:
     """
 
     comparison: Comparison
-    margin: float | None = None
+    margin: Number | None = None
     floor: Comparison | None = None
     among: int = 1
     corrected_p: float | None = None

@@ -103,7 +103,7 @@ class Paired:
             reach = 0.0 if 2.0 ** (1 - self.n) <= 1 - level else inf
         return self.difference - reach, self.difference + reach
 
-    def same_p(self, margin: float) -> float:
+    def same_p(self, margin: Number) -> float:
         """P of two one-sided tests, for arms that differ by the margin or more.
 
         At 0.05 or less the true difference is within ±margin, and at exactly these p the 90 %
@@ -176,7 +176,7 @@ def matched(arms: Mapping[str, Mapping[int, Any]]) -> tuple[int, ...]:
     return tuple(sorted(ours))
 
 
-def positive_margin(margin: float, measure: Measure) -> None:
+def positive_margin(margin: Number, measure: Measure) -> None:
     """A margin is a finite number above 0, in the unit of the measure.
 
     >>> positive_margin(-1.0, Measure("loss", "nats"))

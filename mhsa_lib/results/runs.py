@@ -16,6 +16,7 @@ from typing import Any
 
 from mhsa_lib.results.censored import PairedSteps, paired_steps
 from mhsa_lib.results.curves import Curve, final, steps_to
+from mhsa_lib.results.decimals import Number
 from mhsa_lib.results.paired import Measure, Paired, paired
 
 LEAST_SEEDS = 8
@@ -42,8 +43,8 @@ class Arm:
     """
 
     settings: dict[str, Setting]
-    learning_rate: float
-    rates: tuple[float, ...]
+    learning_rate: Number
+    rates: tuple[Number, ...]
     tuned_on: tuple[int, ...]
     curves: dict[int, Curve]
 
@@ -104,8 +105,8 @@ class Runs:
     name: str
     question: str
     measure: Measure
-    level: float
-    tolerance: float
+    level: Number
+    tolerance: Number
     arms: dict[str, Arm]
     floor: tuple[str, str]
     predictions: tuple[str, ...]
