@@ -9,8 +9,8 @@ has settled, for a stated tolerance, when
    its change over the quarter lies within ±tolerance.
 
 Both quarters need five evaluations. The second condition asks for proof: a curve so noisy that
-a trend could hide in it has not been shown to be flat, and is refused like one that rises by the
-tolerance or more, of which at most 5 % pass whatever the noise. A flat curve passes nearly
+a trend could hide in it has not been shown to be flat, and is refused like one that rises by
+the tolerance or more, of which at most 5 % pass whatever the noise. A flat curve passes nearly
 always if the noise of one evaluation is a tenth of the tolerance with 20 evaluations in all, a
 fifth with 40, two fifths with 100. Evaluations count as independent around the line.
 

@@ -105,6 +105,7 @@ def test_equivalence_passes_exactly_when_the_90_percent_interval_lies_inside():
     assert 10 < passed < 290
 
 
+@pytest.mark.bothways
 def test_a_step_outside_the_training_is_refused():
     with pytest.raises(
         ValueError, match="'b' gets there at step 70 with seed 1, but horizon=50"

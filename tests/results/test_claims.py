@@ -77,6 +77,7 @@ def test_one_claim_alone_needs_no_correction():
     assert (found.p, found.same_p, found.floor) == (claim.p, claim.same_p, TWIN)
 
 
+@pytest.mark.bothways
 def test_what_cannot_be_claimed_is_refused():
     with pytest.raises(ValueError, match="margin=0 is no margin for the accuracy"):
         Claim(compared(0.0), margin=0)

@@ -48,6 +48,7 @@ def test_a_curve_that_has_settled_has_a_final_value(name, noise):
     assert final(found, 0.05) == pytest.approx(SETTLED[name](1.0), abs=0.01)
 
 
+@pytest.mark.bothways
 @pytest.mark.parametrize("noise", [0.0, 0.01])
 @pytest.mark.parametrize("name", MOVING)
 def test_a_curve_that_moves_is_refused(name, noise):
@@ -72,6 +73,7 @@ def test_a_flat_curve_passes_where_the_noise_is_two_fifths_of_the_tolerance():
     assert sum(flat) / 300 > 0.85
 
 
+@pytest.mark.bothways
 def test_noise_that_could_hide_a_trend_is_refused():
     noisy = curve(lambda x: 0.5, noise=0.2)
     assert abs(ending(noisy).shift) < 0.05  # the means agree
@@ -101,6 +103,7 @@ def test_a_quarter_ends_with_its_last_step():
     assert [steps.quarter(i)[0] for i in (1, 2, 3, 4)] == [[25], [26, 50], [75], [100]]
 
 
+@pytest.mark.bothways
 def test_few_evaluations_are_refused():
     few = Curve(tuple(range(1, 17)), (0.5,) * 16)
     with pytest.raises(ValueError, match="hold 4 and 4 evaluations; a plateau needs 5 in each"):
@@ -110,6 +113,7 @@ def test_few_evaluations_are_refused():
         ending(late)
 
 
+@pytest.mark.bothways
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, nan, inf])
 def test_what_is_no_tolerance_is_refused(tolerance):
     with pytest.raises(ValueError, match=f"tolerance={tolerance} would settle no curve or all"):
@@ -137,6 +141,7 @@ def test_where_lower_is_better_it_stays_below():
     assert steps_to(falling, 1.0, better="lower") is None
 
 
+@pytest.mark.bothways
 @pytest.mark.parametrize(
     ("level", "share"),
     [(0.0, 0.95), (-1.0, 0.95), (nan, 0.95), (inf, 0.95), (1.0, 0.0), (1.0, 1.5)],
@@ -148,11 +153,13 @@ def test_a_level_or_share_that_is_none_is_refused(level, share):
         steps_to(Curve((1,), (0.5,)), level, share=share)
 
 
+@pytest.mark.bothways
 def test_an_unknown_direction_is_refused():
     with pytest.raises(ValueError, match="better='more' is unknown; say higher or lower"):
         steps_to(Curve((1,), (0.5,)), 1.0, better="more")
 
 
+@pytest.mark.bothways
 @pytest.mark.parametrize(
     ("steps", "values", "words"),
     [

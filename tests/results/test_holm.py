@@ -33,6 +33,7 @@ def test_eight_seeds_are_enough_for_six_comparisons():
     assert seeds_needed(1, alpha=0.01) == 8
 
 
+@pytest.mark.bothways
 def test_what_is_no_probability_is_refused():
     with pytest.raises(ValueError, match=r"p=1\.5 is no probability; pass numbers from 0 to 1"):
         holm([0.5, 1.5])

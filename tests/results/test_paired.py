@@ -108,6 +108,7 @@ def test_spread_has_no_note():
 FIVE = {seed: 0.5 for seed in range(5)}
 
 
+@pytest.mark.bothways
 @pytest.mark.parametrize(
     ("arms", "words"),
     [
@@ -134,6 +135,7 @@ def test_what_makes_no_pairs_is_refused(arms, words):
         paired(arms, LOSS)
 
 
+@pytest.mark.bothways
 @pytest.mark.parametrize("margin", [0.0, -0.1, inf, nan])
 def test_what_is_no_margin_is_refused(margin):
     words = rf"margin={margin} is no margin for the loss; .* above 0 \(nats\): the largest"
@@ -141,6 +143,7 @@ def test_what_is_no_margin_is_refused(margin):
         made(0.1, 0.2).same_p(margin)
 
 
+@pytest.mark.bothways
 def test_a_direction_that_is_none_is_refused():
     with pytest.raises(ValueError, match="better='up' is unknown; say higher or lower"):
         Measure("loss", better="up")

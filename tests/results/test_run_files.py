@@ -80,6 +80,7 @@ PLACES = {
 }
 
 
+@pytest.mark.bothways
 @pytest.mark.parametrize("place", PLACES)
 def test_what_it_does_not_know_is_refused_by_name(file, place):
     at, words = PLACES[place]
@@ -87,6 +88,7 @@ def test_what_it_does_not_know_is_refused_by_name(file, place):
         load(changed(file, lambda stored: at(stored).update(wandb=1)))
 
 
+@pytest.mark.bothways
 def test_what_is_missing_is_refused_by_name(file):
     words = r"unknown are \[\], missing \['predictions'\]; it holds exactly \['arms', 'date', "
     with pytest.raises(ValueError, match=words):
@@ -98,6 +100,7 @@ def test_what_is_read_keeps_the_rules(file):
         load(changed(file, lambda s: s["arms"]["wide"].update(tuned_on=[3])))
 
 
+@pytest.mark.bothways
 @pytest.mark.parametrize("machine", [{"versions": ("a", "b")}, {"threads": {1: "one"}}])
 def test_what_would_not_read_back_is_refused(tmp_path, machine):
     with pytest.raises(ValueError, match=r"demo\.json would not read back as it was; settings"):

@@ -42,6 +42,7 @@ def test_a_whole_experiment_is_said_in_a_few_lines():
     assert "median difference −100 steps" in second
 
 
+@pytest.mark.bothways
 def test_a_curve_that_has_not_settled_is_refused_with_its_arm_and_seed():
     late = dict(ARMS) | {"late": arm(0.9, 1_500, salt=4)}
     words = r"'late', seed 0: the curve has not settled within tolerance=0\.02"
@@ -51,6 +52,7 @@ def test_a_curve_that_has_not_settled_is_refused_with_its_arm_and_seed():
     assert experiment(arms=late).steps("late", "plain").reached == (8, 8)
 
 
+@pytest.mark.bothways
 def test_an_unknown_arm_is_refused_with_those_there_are():
     words = "no arm is called 'thin'; there are: plain, plain again, wide"
     with pytest.raises(ValueError, match=words):
@@ -64,6 +66,7 @@ def test_it_says_what_it_is():
     assert repr(experiment()) == said
 
 
+@pytest.mark.bothways
 @pytest.mark.parametrize(
     ("more", "words"),
     [
@@ -85,6 +88,7 @@ SHORT = {s: Curve((1, 2), (0.5, 0.5)) for s in range(8)}
 OTHER_RATE = arm(0.9, 400, 5, learning_rate=0.01)
 
 
+@pytest.mark.bothways
 @pytest.mark.parametrize(
     ("other", "words"),
     [
@@ -118,6 +122,7 @@ def test_an_experiment_that_breaks_a_rule_is_refused(other, words):
         experiment(**other)
 
 
+@pytest.mark.bothways
 def test_arms_that_were_trained_for_other_steps_are_refused():
     plain = ARMS["plain"]
     short = type(plain)(plain.settings, 0.003, plain.rates, plain.tuned_on, SHORT)

@@ -71,6 +71,7 @@ def test_beyond_sixteen_signs_are_drawn_and_the_found_one_counts():
     assert drawn != sign_flip_p([*differences[:16], 0.0], seed=1)
 
 
+@pytest.mark.bothways
 def test_what_cannot_be_flipped_is_refused():
     with pytest.raises(ValueError, match="no differences, 0 in number; pass at least 1"):
         sign_flip_p([])

@@ -63,12 +63,14 @@ def test_far_out_the_tail_is_small_and_never_negative():
     assert above(float("-inf"), 7) == 1
 
 
+@pytest.mark.bothways
 @pytest.mark.parametrize("probability", [0.0, 1.0, -0.5, float("nan")])
 def test_what_is_no_probability_of_a_quantile_is_refused(probability):
     with pytest.raises(ValueError, match="has no quantile; it must lie between 0 and 1"):
         quantile(probability, 7)
 
 
+@pytest.mark.bothways
 def test_without_a_degree_of_freedom_there_is_no_t():
     with pytest.raises(ValueError, match="df=0 is not a size; it must be at least 1"):
         inside(1.0, 0)

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/results`."""
+"""Mistakes in `mhsa_lib/results`: experiments and benchmarks."""
 
 from tools.check.mutant import Mutant
 
