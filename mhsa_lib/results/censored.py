@@ -83,8 +83,10 @@ class PairedSteps:
         """Ordered differences between which the median lies in that share of experiments.
 
         Infinite where they are bounds only, and with too few seeds for the level: six are
-        needed for 95 %.
+        needed for 95 %. ``ValueError`` for a level that is not between 0 and 1.
         """
+        if not 0 < level < 1:
+            raise ValueError(f"level={level} is no share of experiments; try 0.95.")
         cut = 0  # so many may lie beyond each end
         while 2 * _at_least(self.n - cut, self.n) <= 1 - level:
             cut += 1

@@ -48,7 +48,7 @@ def sign_flip_p(differences: Sequence[Number], *, draws: int = 9_999, seed: int 
 
 
 def least_p(n: int) -> float:
-    """The smallest p that n differences can give: all of one sign, or drawn as seldom.
+    """The smallest p that n differences can give when every sign is tried: all are alike.
 
     >>> least_p(5), least_p(8)
     (0.0625, 0.0078125)

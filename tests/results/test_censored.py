@@ -113,6 +113,8 @@ def test_a_step_outside_the_training_is_refused():
         compared([10, 20], [20, 70], horizon=50)
     with pytest.raises(ValueError, match=r"step -1 with seed 0, .* None says never"):
         compared([-1, 20], [20, 30])
+    with pytest.raises(ValueError, match=r"level=95\.0 is no share of experiments; try 0\.95"):
+        compared([1, 2], [2, 3]).interval(95.0)
     with pytest.raises(ValueError, match="horizon=0 is not a size"):
         compared([1, 2], [2, 3], horizon=0)
     with pytest.raises(ValueError, match="pairs need the same seeds"):

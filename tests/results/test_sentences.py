@@ -5,6 +5,7 @@ import pytest
 from mhsa_lib.results.claims import Claim, corrected
 from mhsa_lib.results.paired import Measure, Paired
 from mhsa_lib.results.sentences import number, probability, sentence, table
+from mhsa_lib.results.tables import NUMBER
 from tests.results.comparisons import ACCURACY, LOSS, compared, constant, steps
 
 TWIN = compared(-0.002, first="wide", second="wide again")
@@ -184,5 +185,7 @@ def test_a_table_has_a_row_for_every_claim_and_draws_itself():
     )
     assert repr(sheet).splitlines()[0] == "Arms, compared seed by seed."
     assert sheet._repr_html_().count("<tr>") == 3
+    minus = table([Claim(compared(-0.03))])._repr_html_()
+    assert f'style="{NUMBER}">−0.0300<' in minus
     assert len(sheet.head) == len(sheet.rows[0])
     assert "&lt;b&gt;" in table([Claim(compared(0.1, first="<b>"))])._repr_html_()
