@@ -144,12 +144,12 @@ def test_what_is_no_margin_is_refused(margin):
 
 
 @pytest.mark.bothways
-@pytest.mark.bothways
 def test_a_level_that_is_a_percentage_is_refused():
     with pytest.raises(ValueError, match=r"probability=48\.0 has no quantile"):
         made(0.1, 0.2).interval(95.0)
 
 
+@pytest.mark.bothways
 def test_a_direction_that_is_none_is_refused():
     with pytest.raises(ValueError, match="better='up' is unknown; say higher or lower"):
         Measure("loss", better="up")
