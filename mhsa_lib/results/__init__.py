@@ -3,6 +3,10 @@
 ``experiments`` reads the numbers of an experiment, ``benchmarks`` those of a benchmark, from
 JSON files in ``data``. A benchmark is a list of ``cells`` (what is timed) with ``records``
 (what was found), shown as ``tables``.
+
+Arms of an experiment are compared by one statistic: ``runs`` has their ``curves``, ``paired``
+their differences seed by seed (``censored`` those of steps that may be never), ``claims`` what
+may be said of them, and ``sentences`` says it.
 """
 
 from mhsa_lib.results.experiments import kept as kept

@@ -2,19 +2,19 @@
 
 import json
 import math
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from mhsa_lib.results.cells import Cell
 from mhsa_lib.results.records import Entry, Peak, Race, Report
+from mhsa_lib.results.whole import write_whole
 
 FOLDER = Path(__file__).parent / "data" / "bench"
 
 
 def save(report: Report, file: Path) -> None:
-    """Write a report whole or not at all: a temporary file is renamed when it is complete."""
+    """Write a report whole or not at all."""
     lines = asdict(report)
     parts = {name: lines.pop(name) for name in ("races", "peaks")}
     text = json.dumps(lines, allow_nan=False)[:-1]
@@ -23,12 +23,7 @@ def save(report: Report, file: Path) -> None:
             json.dumps(_short(row), allow_nan=False, separators=(",", ":")) for row in rows
         )
         text += f',\n"{name}": [\n{written}\n]'
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text + "}\n", encoding="utf-8")
-        temporary.replace(file)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_whole(file, text + "}\n")
 
 
 def load(file: Path) -> Report:

@@ -153,4 +153,4 @@ def _small(number: float | None) -> str:
 
 
 def _style(word: str) -> str:
-    return NUMBER if word[:1].isdigit() or word.startswith(("±", "≤")) else CELL
+    return NUMBER if word[:1].isdigit() or word.startswith(("±", "≤", "−")) else CELL

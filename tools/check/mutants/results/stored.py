@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/results`."""
+"""Mistakes in `mhsa_lib/results`: experiments and benchmarks."""
 
 from tools.check.mutant import Mutant
 
@@ -19,7 +19,7 @@ MUTANTS = [
     ),
     Mutant(
         "bench: results are written in place",
-        "results/benchmarks.py",
+        "results/whole.py",
         'file.with_name(f".{file.name}.{os.getpid()}")',
         "file",
         "results/benchmarks",

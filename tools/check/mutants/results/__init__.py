@@ -1,0 +1,1 @@
+"""Mistakes in `mhsa_lib/results`, one file for each subject."""

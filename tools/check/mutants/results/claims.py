@@ -1,0 +1,118 @@
+"""Mistakes in `mhsa_lib/results`: curves, claims, sentences and files of runs."""
+
+from tools.check.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "statistics: a plateau without its trend",
+        "results/curves.py",
+        "max(abs(self.shift), *map(abs, self.trend))",
+        "abs(self.shift)",
+        "results/curves",
+    ),
+    Mutant(
+        "statistics: a plateau without the quarter before",
+        "results/curves.py",
+        "max(abs(self.shift), *map(abs, self.trend))",
+        "max(map(abs, self.trend))",
+        "results/curves",
+    ),
+    Mutant(
+        "statistics: a trend without its uncertainty",
+        "results/curves.py",
+        "quantile(0.95, df) * error",
+        "0.0 * error",
+        "results/curves",
+    ),
+    Mutant(
+        "statistics: the first time counts, though it falls back",
+        "results/curves.py",
+        "            break\n",
+        "            continue\n",
+        "results/curves",
+    ),
+    Mutant(
+        "statistics: not told apart is the same",
+        "results/claims.py",
+        "        if not self.told_apart:\n            return OPEN\n",
+        "        if not self.told_apart:\n            return SAME\n",
+        "results/claims",
+    ),
+    Mutant(
+        "statistics: the interval does not count",
+        "results/claims.py",
+        "self.significant and self.leaves_out_0 and self.above_floor",
+        "self.significant and self.above_floor",
+        "results/claims",
+    ),
+    Mutant(
+        "statistics: the A/A arm does not count",
+        "results/claims.py",
+        "self.significant and self.leaves_out_0 and self.above_floor",
+        "self.significant and self.leaves_out_0",
+        "results/claims",
+    ),
+    Mutant(
+        "statistics: p before the correction decides",
+        "results/claims.py",
+        "return self.p <= ALPHA",
+        "return self.comparison.p <= ALPHA",
+        "results/claims",
+    ),
+    Mutant(
+        "statistics: lower is always better",
+        "results/sentences.py",
+        'direction == c.measure.better else "worse"',
+        'direction == "lower" else "worse"',
+        "results/sentences",
+    ),
+    Mutant(
+        "statistics: a minus before zero",
+        "results/sentences.py",
+        'if value < 0 and text.strip("0.,") else text',
+        "if value < 0 else text",
+        "results/sentences",
+    ),
+    Mutant(
+        "statistics: p is rounded over 0.05",
+        "results/sentences.py",
+        "shown == ALPHA or (shown < ALPHA) != (p < ALPHA)",
+        "False",
+        "results/sentences",
+    ),
+    Mutant(
+        "statistics: tuned on what is reported",
+        "results/runs.py",
+        "if both or not self.tuned_on:",
+        "if not self.tuned_on:",
+        "results/runs",
+    ),
+    Mutant(
+        "statistics: any two arms are a noise floor",
+        "results/runs.py",
+        "self.floor[0] == self.floor[1] or not alike",
+        "self.floor[0] == self.floor[1]",
+        "results/runs",
+    ),
+    Mutant(
+        "statistics: what is unknown in a file is let in",
+        "results/run_files.py",
+        "if stored.keys() != wanted:",
+        "if not stored.keys() >= wanted:",
+        "results/run_files",
+    ),
+    Mutant(
+        "statistics: a file of any size",
+        "results/run_files.py",
+        "if size > LIMIT:",
+        "if size > 100 * LIMIT:",
+        "results/run_files",
+    ),
+    Mutant(
+        "student: half the odd sums",
+        "results/student.py",
+        "return 2 / pi * (angle + total) if odd else total",
+        "return 2 / pi * angle + total if odd else total",
+        "results/student",
+    ),
+]
