@@ -12,6 +12,7 @@ TRANSLATIONS = padded(
     [[5, 3, EOS], [7, EOS], [4, 4, 4, EOS], [EOS], [6, 5, 4, 3, 8, EOS], [3, 3, 7, 7, EOS]]
 )
 
+
 @cache
 def learned() -> EncoderDecoder:
     """The same model every time, which nobody may change."""

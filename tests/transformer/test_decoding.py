@@ -11,7 +11,6 @@ from mhsa_lib.transformer import BOS, EOS, PAD, greedy, recomputing, remembering
 from tests.transformer.learned import SENTENCES, TRANSLATIONS, learned
 from tests.transformer.small import N_POSITIONS, N_TARGET, small, sources
 
-
 KINDS = {
     "plain": {},
     "grouped": {"attention": lambda d_model, n: GroupedQueryAttention(d_model, n, 1)},
