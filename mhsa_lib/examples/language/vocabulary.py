@@ -37,7 +37,7 @@ class Vocabulary:
             raise ValueError(f"{unknown[0]!r} is no word of this language; it has {[*known]}.")
         return [known[word] for word in given]
 
-    def words(self, ids: Iterable[int]) -> tuple[str, ...]:
+    def words(self, ids: Iterable[int] | Tensor) -> tuple[str, ...]:
         """Words of ids, up to the first ``EOS``; ``PAD`` and ``BOS`` are left out."""
         said = []
         for i in map(int, ids):
