@@ -40,7 +40,9 @@ READ_FIRST = [
     *("trace.provenance", "cache.positions", "cache.remembering"),
     *("costs.formulas", "costs.variant_costs", "costs.configurations", "costs.roofline"),
     *("costs.hardware", "profiling.timing", "convert", "examples.two_tokens"),
-    *("experiments.training", "results.experiments"),
+    *("experiments.training", "results.experiments", "checks.ids", "cache.fixed"),
+    *("transformer.ids", "transformer.layers", "transformer.model", "transformer.decoding"),
+    *(f"examples.language.{name}" for name in ("translation", "drawing", "needed")),
 ]
 
 

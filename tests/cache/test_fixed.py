@@ -59,6 +59,15 @@ def test_a_trace_sees_that_nothing_new_is_projected():
     assert torch.equal(wires["weights"], first)
 
 
+def test_a_trace_outside_sees_the_keys_that_are_used():
+    attention, x, context = mha(), rand(2, 2, 12), rand(2, 7, 12)
+    with trace(attention) as wires, remember_context(attention) as kept:
+        attention(x[:, :1], context)
+        attention(x[:, :1], context)
+    assert wires["k_heads"] is kept["k_heads"]
+    assert wires["v_heads"].shape == (2, 3, 7, 4)
+
+
 def test_an_edit_inside_changes_what_is_kept():
     attention, x, context = mha(), rand(2, 2, 12), rand(2, 7, 12)
     with edit(attention, "v_heads", torch.zeros_like), remember_context(attention):

@@ -36,6 +36,16 @@ def test_two_cases_look_alike_and_differ(task):
         assert pair in translations(" ".join(pair.source))
 
 
+def test_what_is_seen_is_this_and_no_more():
+    pair = translations("tekan ot meti balo ip tino")[2]
+    assert " ".join(pair.target) == "haila ren dastu dastu nalesh shoru krada"
+    assert seen(pair, 3, "cross-attention") == ("haila", "ren", "dastu")
+    assert seen(pair, 3, "decoder self-attention") == (pair.source, 3, ("dastu",))
+    assert seen(pair, 0, "decoder self-attention") == (pair.source, 0, ())
+    said = pair.target[:3]
+    assert seen(pair, 3, "encoder self-attention") == (said, ((1, "ot"), (3, "balo")))
+
+
 def test_without_cross_attention_nothing_of_the_source_is_seen():
     (one, i), (other, j) = counterexample("order", SENTENCES)
     assert one.target[:i] == other.target[:j]
