@@ -71,7 +71,7 @@ def remember(
     Cache(6 tokens, 1,152 bytes: k_heads (2, 3, 6, 4), v_heads (2, 3, 6, 4))
     """
     attention: Any = the_attention(model)
-    _can_be_remembered(attention)
+    can_be_remembered(attention)
     if any(isinstance(getattr(act, "__self__", None), _Call) for act in acting(attention)):
         raise ValueError(
             f"{type(attention).__name__} remembers already; use the cache of the with block "
@@ -91,7 +91,15 @@ def remember(
         yield call.cache
 
 
-def _can_be_remembered(attention: Any) -> None:
+def can_be_remembered(attention: Any) -> None:
+    """An attention whose stages say what later tokens need; ``TypeError`` for another.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> can_be_remembered(MultiHeadAttention(12, 3, split=nn.Identity()))
+    Traceback (most recent call last):
+    ...
+    TypeError: split=Identity is no Stage and holds none, so nothing says which of its ...
+    """
     name = type(attention).__name__
     for owner, word in (("", "x"), ("attend", "mask")):
         module = getattr(attention, owner, None) if owner else attention

@@ -4,6 +4,8 @@ Everything a caller can get wrong is checked here, once, so that the mathematics
 Mistakes in a type are ``TypeError``, mistakes in a value ``ValueError``.
 """
 
+from mhsa_lib.checks.ids import ids as ids
+from mhsa_lib.checks.ids import room_for_tokens as room_for_tokens
 from mhsa_lib.checks.tensors import boolean as boolean
 from mhsa_lib.checks.tensors import lengths as lengths
 from mhsa_lib.checks.tensors import mask_fits as mask_fits

@@ -1,4 +1,7 @@
-"""The sentences and the attentions that the book computes with, by hand and by name."""
+"""The sentences and the attentions that the book computes with, by hand and by name.
+
+``language`` has sentences without end, for a model that learns to translate.
+"""
 
 from mhsa_lib.examples.random_numbers import SIX_WORDS as SIX_WORDS
 from mhsa_lib.examples.random_numbers import random_attention as random_attention

@@ -82,8 +82,7 @@ class Wires(dict[str, Tensor]):
         before = [*self.inputs.values(), *self.values()]
         shared = storage(value) in {storage(tensor) for tensor in before}
         shape, axes = tuple(value.shape), shapes.sizes(alias, tuple(value.shape))
-        if self.inputs.get("context", self.inputs.get("x")) is self.inputs.get("x"):
-            self._rename_new_keys(axes.get("key", 0))
+        self._rename_new_keys(axes.get("key", 0))
         self[wire] = value
         self.steps[wire] = Step(
             wire=wire,

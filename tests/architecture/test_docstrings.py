@@ -43,6 +43,9 @@ READ_FIRST = [
     *("experiments.training", "results.experiments", "results.decimals", "results.student"),
     *("results.sign_flips", "results.holm", "results.paired", "results.censored"),
     *("results.curves", "results.claims", "results.sentences", "results.whole"),
+    *("checks.ids", "cache.fixed", "transformer.ids", "transformer.layers"),
+    *("transformer.model", "transformer.decoding"),
+    *(f"examples.language.{name}" for name in ("translation", "drawing", "needed")),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/cache`."""
+"""Mistakes in `mhsa_lib/cache`: what grows, and static caches."""
 
 from tools.check.mutant import Mutant
 
