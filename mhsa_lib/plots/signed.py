@@ -1,7 +1,7 @@
 """Tables of numbers of both signs, on one scale that is white at zero."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsFloat
 
 from matplotlib.colors import LinearSegmentedColormap
 from torch import Tensor
@@ -24,12 +24,14 @@ def signed(
     titles: Sequence[str],
     label: str = "composed weight",
     axes: tuple[str, str] = ("key", "query"),
+    limit: SupportsFloat | None = None,
 ) -> None:
     """Draw tables side by side, with the numbers in their cells, or at least their sign.
 
     ``tables`` is (table, row, column). ``label`` names the numbers, ``axes`` what the columns
-    and the rows are. Raises ``ValueError`` if names and shape disagree, or a number is not
-    finite.
+    and the rows are. Colours go from -limit to limit, which several pictures may share; without
+    it, to the largest number there is. Raises ``ValueError`` if names and shape disagree, or a
+    number is not finite or beyond the limit.
 
     >>> import torch
     >>> signed(torch.tensor([[[0.5, -0.2], [1.5, 0.0]]]), ["a", "b"], ["x", "y"], ["head 0"])
@@ -43,7 +45,10 @@ def signed(
         )
     if not tables.numel() or not tables.isfinite().all():
         raise ValueError("tables are empty or hold a NaN or an infinity; draw finite numbers.")
-    left, top = style.text_width(rows), max(float(tables.abs().max()), 1e-12)
+    most = max(float(tables.abs().max()), 1e-12)
+    left, top = style.text_width(rows), most if limit is None else float(limit)
+    if not top >= most - 1e-9:
+        raise ValueError(f"limit={top:g} is below the largest number, {most:g}; raise it.")
     cell = min(0.55, (style.WIDTH - left - BAR - GAP * len(titles)) / (wanted[0] * wanted[2]))
     height = max(cell, 0.26) * len(rows)
     fig = style.figure(

@@ -147,7 +147,7 @@ def picture(number: int | None = None) -> str:
     finally:
         plt.close(shown)
     with Image.open(full) as image:
-        image.convert("RGB").quantize(64).save(small, format="png", optimize=True)
+        image.convert("RGB").quantize(256).save(small, format="png", optimize=True)
     return f"data:image/png;base64,{base64.b64encode(small.getvalue()).decode()}"
 
 

@@ -197,6 +197,11 @@ def test_there_are_three_exercises_and_each_has_a_hidden_solution(chapter):
     assert labels == solved
 
 
+def test_what_is_said_about_times_held_where_they_were_measured(chapter):
+    said = [o.get("text", "") for c in chapter.cells for o in c.get("outputs", [])]
+    assert [text for text in said if "Not here: " in text] == []
+
+
 def test_every_solution_was_executed(chapter):
     solutions = list(between(chapter, "solution-start", "solution-end"))
     assert len(solutions) >= 3

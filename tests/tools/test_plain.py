@@ -42,6 +42,18 @@ def code(nb):
     return [cell for cell in nb.cells if cell.cell_type == "code"]
 
 
+def solutions(nb):
+    """The ids of the code cells that solve an exercise."""
+    found, solving = set(), False
+    for cell in nb.cells:
+        if cell.cell_type == "code" and solving:
+            found.add(cell.id)
+        solving = "{solution-start}" in cell.source.rpartition("{solution-end}")[2] or (
+            solving and "{solution-end}" not in cell.source
+        )
+    return found
+
+
 def test_no_cell_holds_myst(both):
     _, new = both
     assert [c.source for c in markdown(new) if constructs(c.source)] == []
@@ -64,23 +76,28 @@ def test_the_code_and_its_outputs_stay(both):
         first, _, _ = cell.source.partition("\n")
         return f"{first}\n" if first.startswith("# @title ") else ""
 
-    assert shown(new) == shown(source)
+    solved = solutions(source)
+    assert [cell for cell in shown(new) if cell[0] not in solved] == [
+        cell for cell in shown(source) if cell[0] not in solved
+    ]
+
+
+def test_a_solution_gives_nothing_away_when_all_cells_run(both):
+    source, new = both
+    checks = {c.id: c.source.rpartition("exercises.check(") for c in code(source)}
+    for cell in code(new):
+        if cell.id in solutions(source):
+            before, call, after = checks[cell.id]
+            assert cell.source == f"# @title Solution\n{before}assert {call}{after}"
+            assert cell.outputs == []
 
 
 def test_folded_code_is_folded_everywhere_and_nothing_else_is(both):
     source, new = both
     folded = {c.id for c in code(new) if c.metadata.get("cellView") == "form"}
     hidden = {c.id for c in code(new) if "jupyter" in c.metadata}
-    answers, solving = set(), False
-    for cell in source.cells:
-        if cell.cell_type == "code" and (
-            solving or tags(cell) & {"hide-input", "remove-input"}
-        ):
-            answers.add(cell.id)
-        solving = "{solution-start}" in cell.source.rpartition("{solution-end}")[2] or (
-            solving and "{solution-end}" not in cell.source
-        )
-    assert folded == hidden == answers
+    asked = {c.id for c in code(source) if tags(c) & {"hide-input", "remove-input"}}
+    assert folded == hidden == asked | solutions(source)
 
 
 def test_the_caption_of_every_figure_follows_it(both):

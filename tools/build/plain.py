@@ -6,6 +6,7 @@ folded, and references are links. Only the notebooks in `notebooks/` are ever ed
 """
 
 import argparse
+import ast
 import copy
 import re
 import sys
@@ -26,6 +27,9 @@ BRANCH = "plain"
 """The branch to which the publishing workflow pushes this edition."""
 
 COLAB = "https://colab.research.google.com"
+RUN_FIRST = (
+    "*Run all cells first: figures and sliders come alive then. Three dots open folded code.*"
+)
 NOT_COMPARED = "nbval-ignore-output"
 
 
@@ -75,7 +79,7 @@ def _headed(text: str, stem: str) -> str:
     title, _, rest = text.partition("\n")
     badge = f"[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({colab(stem)})"
     page = f"[Read this chapter as a page]({links.site()}/notebooks/{stem}.html)"
-    return f"{title}\n\n{badge} {page}\n{rest}"
+    return f"{title}\n\n{badge} {page}\n\n{RUN_FIRST}\n{rest}"
 
 
 def _code(cell: Any, is_solution: bool) -> list[Any]:
@@ -85,7 +89,8 @@ def _code(cell: Any, is_solution: bool) -> list[Any]:
     if NOT_COMPARED in tags(cell):
         new.metadata["tags"] = [NOT_COMPARED]
     if is_solution:
-        _fold(new, "Solution", with_output=True)
+        new.source, new.outputs = quietly(new.source), []
+        _fold(new, "Solution")
     elif tags(cell) & {"hide-input", "remove-input"}:
         _fold(new, "Question" if "widgets.Predict(" in cell.source else "Code of this cell")
     shown = cell.metadata.get("mystnb", {})
@@ -98,13 +103,26 @@ def _code(cell: Any, is_solution: bool) -> list[Any]:
     return [new, new_markdown_cell(f"*{plain(caption)}*", id=f"{cell.id}-caption")]
 
 
-def _fold(cell: Any, title: str, with_output: bool = False) -> None:
+def quietly(solution: str) -> str:
+    r"""Return a solution that says nothing when it is right, and ends in an error when not.
+
+    *Run all* shows what folded cells print. Under an exercise that is still to be done, "Right"
+    with its reason would give the answer away.
+
+    >>> print(quietly('a = 2\nexercises.check("two", a)'))
+    a = 2
+    assert exercises.check("two", a)
+    """
+    lines, last = solution.splitlines(), ast.parse(solution).body[-1]
+    lines[last.lineno - 1] = f"assert {lines[last.lineno - 1]}"
+    return "\n".join(lines)
+
+
+def _fold(cell: Any, title: str) -> None:
     """Hide the code, in JupyterLab and, as a form with a title, in Colab."""
     cell.source = f"# @title {title}\n{cell.source}"
     cell.metadata["cellView"] = "form"
     cell.metadata["jupyter"] = {"source_hidden": True}
-    if with_output:
-        cell.metadata["jupyter"]["outputs_hidden"] = True
 
 
 def write(folder: Path = FOLDER) -> list[Path]:

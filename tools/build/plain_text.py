@@ -40,8 +40,22 @@ def plain(text: str) -> str:
     >>> print(plain("(claim-a4-8)=\nOne head of {cite:t}`shazeer2019fast`."))
     One head of [Shazeer (2019)](https://arxiv.org/abs/1911.02150).
     """
-    blocks = [block for block in _blocks(text) if block]
+    blocks = [_bracketed_once(block) for block in _blocks(text) if block]
     return re.sub(r"\n{3,}", "\n\n", "\n\n".join(blocks)).strip()
+
+
+def _bracketed_once(text: str) -> str:
+    """Take away the brackets of papers that stand in brackets already.
+
+    >>> _bracketed_once("a tile (([Dao, 2022](x)), ([Rabe, 2021](y))) and ([Vig, 2019](z))")
+    'a tile ([Dao, 2022](x); [Rabe, 2021](y)) and ([Vig, 2019](z))'
+    """
+    paper = r"\(\[[^\[\]]+, \d{4}\]\([^()]+\)\)"
+    return re.sub(
+        rf"\({paper}(, {paper})*\)",
+        lambda found: "(" + found[0][2:-2].replace("), (", "; ") + ")",
+        text,
+    )
 
 
 def _blocks(text: str) -> Iterator[str]:

@@ -66,6 +66,7 @@ function render({ model, el: root }) {
     ),
   );
   const said = spoken();
+  said.node.classList.add("mhsa-hidden"); // eyes see the sliders, and this line comes later
   const sliders = names.map((/** @type {string} */ label, /** @type {number} */ k) => {
     /** @type {(index: number) => void} */
     const change = (index) => write(model, "at", model.get("at").with(k, index));
