@@ -43,17 +43,17 @@ class HardConcrete(Stage):
     sigmoid(log_alpha). One draw serves the whole batch. In half precision gates are computed in
     float32.
 
+    gamma and zeta are those of both papers' code; so is beta = 0.33 of Voita et al., who gate
+    heads (github.com/lena-voita/the-story-of-heads at commit 3b5734d). Louizos et al., who gate
+    weights, take 2/3 (github.com/AMLab-Amsterdam/L0_regularization at commit b0c6f67). Unlike
+    there a gate starts open: trained heads that get one then begin as they were.
+
     Parameters
     ----------
     n_heads : number of gates
     log_alpha : where each of them starts; from 2.4 on it is 1 in evaluation mode
     beta : temperature of the sigmoid; the smaller, the more draws are exactly 0 or 1
     gamma, zeta : to where the sigmoid is stretched, below 0 and above 1
-
-    gamma and zeta are those of both papers' code; so is beta = 0.33 of Voita et al., who gate
-    heads (github.com/lena-voita/the-story-of-heads at commit 3b5734d). Louizos et al., who gate
-    weights, take 2/3 (github.com/AMLab-Amsterdam/L0_regularization at commit b0c6f67). Unlike
-    there a gate starts open: trained heads that get one then begin as they were.
 
     Raises
     ------
