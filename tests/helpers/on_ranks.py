@@ -8,20 +8,22 @@ import json
 import os
 import sys
 import time
+from contextlib import nullcontext
 from copy import deepcopy
 from pathlib import Path
 
 import torch
 from jaxtyping import install_import_hook
+from torch.distributed.device_mesh import init_device_mesh
 
-with install_import_hook("mhsa_lib", "beartype.beartype"):
+# Ranks check shapes; who only imports this file must not find the hook installed.
+is_rank = __name__ == "__main__"
+with install_import_hook("mhsa_lib", "beartype.beartype") if is_rank else nullcontext():
     from mhsa_lib import MultiHeadAttention, masks, remember, trace
     from mhsa_lib.parallel import comparison
     from mhsa_lib.parallel.tensor_parallel import parallelize, process_group
     from mhsa_lib.variants import MultiQueryAttention
     from tests.helpers.sharded import CROSSED, KINDS, drawn, fused
-
-from torch.distributed.device_mesh import init_device_mesh
 
 DEAD = 3  # exit status of a rank that dies
 
