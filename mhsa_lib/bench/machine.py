@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -21,6 +20,7 @@ import torch.nn.functional as F
 
 from mhsa_lib import costs
 from mhsa_lib.fused import onednn
+from mhsa_lib.profiling.processor import cpuinfo, processor
 from mhsa_lib.results.cells import Cell
 
 ALLOCATOR = {
@@ -56,8 +56,8 @@ def description() -> dict[str, Any]:
     pinned = all(os.environ.get(name) == value for name, value in ALLOCATOR.items())
     config = [line.strip(" -") for line in torch.__config__.show().splitlines()]
     return {
-        "cpu": _cpuinfo("model name") or platform.machine(),
-        "flags": [flag for flag in FLAGS if flag in _cpuinfo("flags").split()],
+        "cpu": processor(),
+        "flags": [flag for flag in FLAGS if flag in cpuinfo("flags").split()],
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "memory_gb": _memory_gb(),
@@ -125,14 +125,6 @@ def _least(run: Callable[[], Any], seconds: float = 0.15) -> float:
             run()
             least, count = min(least, perf_counter() - start), count + 1
     return least
-
-
-def _cpuinfo(field: str) -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return ""
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(field)), "")
 
 
 def _memory_gb() -> float | None:

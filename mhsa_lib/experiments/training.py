@@ -4,7 +4,8 @@ The model takes its attentions as they come, so plain attention and a variant di
 part alone.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import torch
@@ -106,15 +107,47 @@ def fit(
     >>> losses[-1] < losses[0] / 2
     True
     """
+    warm = max(1, n_steps // 20)
+    steps = updates(
+        model,
+        draw,
+        seed=seed,
+        learning_rate=learning_rate,
+        schedule=lambda step: min((step + 1) / warm, (n_steps - step) / n_steps),
+        extra=extra,
+    )
+    model.train()
+    losses = list(islice(steps, n_steps))
+    model.eval()
+    return losses
+
+
+def updates(
+    model: nn.Module,
+    draw: Draw,
+    *,
+    seed: int,
+    learning_rate: float,
+    schedule: Callable[[int], float],
+    extra: Callable[[], Tensor] | None = None,
+) -> Iterator[float]:
+    """The steps that ``fit`` makes, without end: every ``next`` trains once and gives the loss.
+
+    ``schedule`` gives the factor of the learning rate at a step, counted from 0. The mode of
+    the model is left as it is.
+
+    >>> from itertools import islice
+    >>> same = lambda generator: (torch.zeros(1, 1, dtype=torch.long),) * 2
+    >>> model = nn.Embedding(3, 3)
+    >>> steps = updates(model, same, seed=0, learning_rate=0.1, schedule=lambda step: 1.0)
+    >>> first, *_, last = islice(steps, 50)
+    >>> last < first
+    True
+    """
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), learning_rate, betas=(0.9, 0.98))
-    warm = max(1, n_steps // 20)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / warm, (n_steps - step) / n_steps)
-    )
-    losses = []
-    model.train()
-    for _ in range(n_steps):
+    rate = torch.optim.lr_scheduler.LambdaLR(optimizer, schedule)
+    while True:
         loss = task = _loss(model, *draw(generator))
         if extra is not None:
             loss = task + extra()
@@ -122,10 +155,8 @@ def fit(
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        schedule.step()
-        losses.append(task.item())
-    model.eval()
-    return losses
+        rate.step()
+        yield task.item()
 
 
 @torch.no_grad()

@@ -1,1 +1,1 @@
-"""How long a call takes (``timing``), and how much memory at its highest (``peak_memory``)."""
+"""How long a call takes (``timing``), its most memory (``peak_memory``), the ``processor``."""

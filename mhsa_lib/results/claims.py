@@ -113,8 +113,10 @@ class Claim:
         return MORE if self.comparison.difference > 0 else LESS
 
 
-def corrected(*claims: Claim) -> tuple[Claim, ...]:
+def corrected(*claims: Claim, unanswered: int = 0) -> tuple[Claim, ...]:
     """The claims of one experiment, with Holm's correction for how many they are.
+
+    ``unanswered`` comparisons were planned too and have no result; they count with p = 1.
 
     >>> from mhsa_lib.results.paired import paired
     >>> arms = {"a": {i: i + 1.0 for i in range(8)}, "b": {i: i / 2 for i in range(8)}}
@@ -122,13 +124,14 @@ def corrected(*claims: Claim) -> tuple[Claim, ...]:
     >>> [c.p for c in corrected(claim, claim)], claim.p
     ([0.015625, 0.015625], 0.0078125)
     """
-    different = holm([claim.comparison.p for claim in claims])
+    none = [1.0] * unanswered
+    different = holm([claim.comparison.p for claim in claims] + none)[: len(claims)]
     same = [c.comparison.same_p(c.margin) for c in claims if c.margin is not None]
-    left = iter(holm(same))
+    left = iter(holm(same + none))
     return tuple(
         replace(
             claim,
-            among=len(claims),
+            among=len(claims) + unanswered,
             corrected_p=p,
             corrected_same_p=None if claim.margin is None else next(left),
         )

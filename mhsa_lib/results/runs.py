@@ -15,7 +15,7 @@ from math import isfinite
 from typing import Any
 
 from mhsa_lib.results.censored import PairedSteps, paired_steps
-from mhsa_lib.results.curves import Curve, final, steps_to
+from mhsa_lib.results.curves import Curve, ending, final, steps_to
 from mhsa_lib.results.decimals import Number
 from mhsa_lib.results.paired import Measure, Paired, paired
 
@@ -169,6 +169,11 @@ class Runs:
             except ValueError as error:
                 raise ValueError(f"{name!r}, seed {seed}: {error}") from error
         return found
+
+    def unsettled(self, name: str) -> list[int]:
+        """Seeds of an arm whose curves have not settled, by the rule of ``curves``."""
+        curves = self.arm(name).curves
+        return [s for s, curve in curves.items() if not ending(curve).settled(self.tolerance)]
 
     def arm(self, name: str) -> Arm:
         """The arm of that name; ``ValueError`` lists those there are."""

@@ -1,0 +1,90 @@
+"""``python -m mhsa_lib.experiments``: run an experiment, list them, run one seed again.
+
+python -m mhsa_lib.experiments --list
+python -m mhsa_lib.experiments overlapped                          goes on where it stopped
+python -m mhsa_lib.experiments overlapped --again "4 heads of 6" 3
+"""
+
+import argparse
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from textwrap import fill
+
+from mhsa_lib.experiments import answers, listing, running
+from mhsa_lib.experiments.trials import trial
+from mhsa_lib.results import run_files
+from mhsa_lib.results.runs import Runs
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line and do what it says."""
+    parser = argparse.ArgumentParser("python -m mhsa_lib.experiments", description=_title())
+    parser.add_argument("name", nargs="?", help="of an experiment")
+    parser.add_argument("--list", action="store_true", help="all, with predictions and runtime")
+    parser.add_argument("--again", nargs=2, metavar=("ARM", "SEED"), help="one stored curve")
+    parser.add_argument("--processes", type=int, default=2, help="trials at a time")
+    parser.add_argument(
+        "--folder", type=Path, default=Path("build/experiments"), help="where trials are kept"
+    )
+    options = parser.parse_args(arguments)
+    if options.list:
+        print("\n\n".join(map(described, listing.names())))
+    elif options.name not in listing.names():
+        parser.error(f"{options.name} is no experiment; there are {', '.join(listing.names())}")
+    elif options.again is not None:
+        print(again(options.name, options.again[0], int(options.again[1])))
+    else:
+        print(_run(options))
+
+
+def described(name: str) -> str:
+    """An experiment as ``--list`` shows it: question, predictions, runtime, stored date."""
+    experiment = listing.find(name)
+    try:
+        runs = run_files.kept(name)
+        minutes, processes = runs.machine["seconds"] / 60, runs.machine["processes"]
+        stored = f"stored {runs.date}: {minutes:.0f} minutes of processor on {processes} cores"
+    except ValueError:
+        stored = "not stored"
+    expected = (fill(text, 88, initial_indent="  expected: ", subsequent_indent="    ")
+                for text in experiment.predictions)  # fmt: skip
+    return "\n".join([str(experiment), *expected, f"  {stored}"])
+
+
+def again(name: str, arm: str, seed: int) -> str:
+    """Train one stored curve again, and say how far it is from what is kept."""
+    runs = run_files.kept(name)
+    stored = runs.arm(arm)
+    if seed not in stored.curves:
+        raise ValueError(f"seed={seed} is not stored; there are: {list(runs.seeds)}.")
+    curve = trial(listing.find(name), arm, stored.learning_rate, seed)
+    both = zip(curve.values, stored.curves[seed].values, strict=True)
+    apart = max(abs(float(a) - float(b)) for a, b in both)
+    return f"{arm}, seed {seed}: the curves differ by at most {apart:g}; 0 is bit for bit."
+
+
+def _run(options: argparse.Namespace) -> Runs:
+    from tqdm import tqdm
+
+    experiment = listing.find(options.name)
+    commit = running.predictions_commit(listing.source(options.name))
+    runs = running.run(
+        experiment,
+        commit,
+        options.folder / f"{options.name}-{commit[:12]}",
+        n_processes=options.processes,
+        progress=partial(tqdm, dynamic_ncols=True),
+    )
+    run_files.FOLDER.mkdir(parents=True, exist_ok=True)
+    run_files.save(runs, run_files.FOLDER / f"{options.name}.json")
+    print(answers.told(experiment, runs))
+    return runs
+
+
+def _title() -> str:
+    return (__doc__ or "").splitlines()[0]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""What was planned to be compared, answered from what was stored."""
+
+from textwrap import fill
+
+from mhsa_lib.experiments.design import Experiment, Question
+from mhsa_lib.results.claims import Claim, corrected
+from mhsa_lib.results.runs import Runs
+from mhsa_lib.results.sentences import sentence
+
+
+def answers(experiment: Experiment, runs: Runs) -> dict[Question, Claim | str]:
+    """Every planned question with its claim, or with why there is none.
+
+    A final value is compared where every curve of both arms has settled. Holm's correction
+    counts all questions, also those that have no answer.
+    """
+    found: dict[Question, Claim | str] = {q: _answer(q, runs) for q in experiment.questions}
+    claims = {q: claim for q, claim in found.items() if isinstance(claim, Claim)}
+    right = corrected(*claims.values(), unanswered=len(found) - len(claims))
+    return found | dict(zip(claims, right, strict=True))
+
+
+def told(experiment: Experiment, runs: Runs, width: int = 88) -> str:
+    """The answers in sentences, a paragraph each; no number in them is typed."""
+    said = (
+        sentence(answer) if isinstance(answer, Claim) else answer
+        for answer in answers(experiment, runs).values()
+    )
+    return "\n\n".join(fill(text, width) for text in said)
+
+
+def _answer(question: Question, runs: Runs) -> Claim | str:
+    pair, floor = (question.first, question.second), runs.floor
+    if question.about == "steps":
+        return Claim(runs.steps(*pair), question.margin, runs.steps(*floor))
+    moving = {name: runs.unsettled(name) for name in dict.fromkeys(pair + floor)}
+    if any(moving.values()):
+        arms = ", ".join(f"{len(found)} of {name}" for name, found in moving.items() if found)
+        return (
+            f"{pair[0]} and {pair[1]} are not compared in their final {runs.measure.name}: of "
+            f"{len(runs.seeds)} curves have not settled {arms}."
+        )
+    return Claim(runs.final(*pair), question.margin, runs.final(*floor))

@@ -1,0 +1,181 @@
+"""Run an experiment: tune every arm, train every seed, and keep the whole.
+
+Trials are independent of each other, so each has a process of its own with one thread, and each
+is written down when it is done: what was stopped goes on where it was. The predictions have to
+be committed before the first trial, and the commit is stored with the results.
+"""
+
+import datetime
+import json
+import platform
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
+from functools import partial
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import fmean
+from time import process_time
+from typing import Any
+
+import torch
+
+from mhsa_lib.experiments.design import Experiment
+from mhsa_lib.experiments.listing import find
+from mhsa_lib.experiments.trials import trial
+from mhsa_lib.profiling.processor import processor
+from mhsa_lib.results.curves import Curve
+from mhsa_lib.results.decimals import Number
+from mhsa_lib.results.runs import Arm, Runs
+from mhsa_lib.results.whole import write_whole
+
+Key = tuple[str, Number, int]
+"""Arm, learning rate, seed."""
+
+Progress = Callable[..., Iterable[Any]]
+
+
+def run(
+    experiment: Experiment,
+    commit: str,
+    folder: Path,
+    *,
+    train: Callable[[Key], Curve] | None = None,
+    n_processes: int = 2,
+    progress: Progress = lambda trials, **_: trials,
+) -> Runs:
+    """Train what has not been trained yet, and put all of it together.
+
+    Parameters
+    ----------
+    experiment : what to run
+    commit : that holds its predictions
+    folder : where trials are kept until the experiment is complete
+    train : the curve of a key, in a process of its own; when not given, that of the experiment
+        of this package with that name
+    n_processes : trials at a time
+    progress : wraps the trials of a round, called with ``total`` and ``desc`` as tqdm is
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    train = partial(_by_name, experiment.name) if train is None else train
+
+    def trained(keys: list[Key], what: str) -> dict[Key, dict[str, Any]]:
+        shown = partial(progress, desc=f"{experiment.name}, {what}")
+        _train(train, keys, folder, n_processes, shown)
+        return {key: json.loads(_file(folder, key).read_text("utf-8")) for key in keys}
+
+    tuned = [arm for arm, setup in experiment.arms.items() if setup.anew == 0]
+    tuning = trained([*product(tuned, experiment.rates, experiment.tuned_on)], "tuning")
+    rates = {arm: _best(arm, tuning, experiment) for arm in experiment.arms}
+    reported = trained([(a, rates[a], s) for a in rates for s in experiment.seeds], "seeds")
+    seconds = sum(found["seconds"] for found in (tuning | reported).values())
+    arms = {
+        arm: Arm(
+            dict(experiment.arms[arm].settings),
+            rate,
+            experiment.rates,
+            experiment.tuned_on,
+            {s: _curve(reported[arm, rate, s]) for s in experiment.seeds},
+        )
+        for arm, rate in rates.items()
+    }
+    return Runs(
+        experiment.name,
+        experiment.question,
+        experiment.measure,
+        experiment.level,
+        experiment.tolerance,
+        arms,
+        experiment.floor,
+        experiment.predictions,
+        commit,
+        datetime.date.today().isoformat(),
+        machine() | {"seconds": round(seconds), "processes": n_processes},
+    )
+
+
+def machine() -> dict[str, Any]:
+    """Where it runs: processor, threads of a trial, versions; no name and no path."""
+    return {
+        "cpu": processor(),
+        "threads": 1,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
+def predictions_commit(module: Path) -> str:
+    """The commit that holds a module as it is now.
+
+    Raises ``ValueError`` where there is none, or where the file was changed since: predictions
+    are made before results.
+    """
+    changed = _git(module, "status", "--porcelain")
+    found = "" if changed else _git(module, "log", "-1", "--format=%H")
+    if not found:
+        raise ValueError(
+            f"{module.name} is not committed as it is; predictions come before results: commit "
+            f"it, then run."
+        )
+    return found
+
+
+def _git(module: Path, *arguments: str) -> str:
+    command = ["git", *arguments, "--", module.name]
+    return subprocess.run(
+        command, cwd=module.parent, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def _best(arm: str, tuning: Mapping[Key, Any], experiment: Experiment) -> Number:
+    """The rate with the best mean of the tuning curves; a twin takes its arm's."""
+    first, second = experiment.floor
+    arm = first if arm == second else arm
+    sign = 1 if experiment.measure.better == "higher" else -1
+
+    def mean(rate: Number) -> float:
+        return sign * fmean(
+            value for s in experiment.tuned_on for value in tuning[arm, rate, s]["values"]
+        )
+
+    return max(experiment.rates, key=mean)
+
+
+def _train(
+    train: Callable[[Key], Curve],
+    keys: list[Key],
+    folder: Path,
+    n_processes: int,
+    progress: Progress,
+) -> None:
+    left = [key for key in keys if not _file(folder, key).is_file()]
+    with ProcessPoolExecutor(n_processes, get_context("spawn"), _alone) as pool:
+        trials = {pool.submit(_timed, train, key): key for key in left}
+        for done in progress(as_completed(trials), total=len(left)):
+            write_whole(_file(folder, trials[done]), json.dumps(done.result()))
+
+
+def _alone() -> None:
+    torch.set_num_threads(1)
+
+
+def _timed(train: Callable[[Key], Curve], key: Key) -> dict[str, Any]:
+    start = process_time()
+    curve = train(key)
+    return asdict(curve) | {"seconds": process_time() - start}
+
+
+def _by_name(name: str, key: Key) -> Curve:
+    return trial(find(name), *key)
+
+
+def _file(folder: Path, key: Key) -> Path:
+    arm, rate, seed = key
+    slug = "".join(letter if letter.isalnum() else "-" for letter in arm)
+    return folder / f"{slug} {rate} {seed}.json"
+
+
+def _curve(found: Mapping[str, Any]) -> Curve:
+    return Curve(tuple(found["steps"]), tuple(found["values"]))
