@@ -8,6 +8,9 @@ score of one column orders the keys in a line, of which it can only pick the end
 The overlapping attention has 8 heads of 1 column that read 3. Against it stand plain heads of
 the same parameters, as narrow (12 of 1), as many parameters in wider ones (6 of 2, 4 of 3), and
 plain heads of the same arithmetic (5 of 3).
+
+Before the predictions were written, seed 100 was looked at with one learning rate: all arms of
+equal parameters came close to 1, 4 heads of 3 first and 12 heads of 1 last.
 """
 
 from collections.abc import Callable, Mapping
