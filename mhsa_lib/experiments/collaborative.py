@@ -31,6 +31,7 @@ from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.experiments import training
 from mhsa_lib.experiments.design import ANEW, Experiment, Question, Setup
 from mhsa_lib.results.paired import Measure
+from mhsa_lib.results.runs import Setting
 from mhsa_lib.variants.collaborative import CollaborativeAttention
 
 BLOCKS, SYMBOLS = 4, 16
@@ -101,7 +102,7 @@ def _arm(name: str, task: str) -> Setup:
         SAME_FLOPS: (partial(_plain, 7), plain_flops(7)),
     }
     build, flops = makes[name]
-    settings = {
+    settings: dict[str, Setting] = {
         "task": task,
         "parameters": training.n_parameters(build()),
         "attention FLOPs of a sequence": flops,

@@ -23,6 +23,7 @@ from mhsa_lib.costs import variant_costs
 from mhsa_lib.experiments.design import ANEW, Experiment, Question, Setup
 from mhsa_lib.experiments.training import Batch, Layers, accuracy, fit, n_parameters
 from mhsa_lib.results.paired import Measure
+from mhsa_lib.results.runs import Setting
 from mhsa_lib.variants.mixture import MixtureOfHeadAttention, balance_loss
 
 D_MODEL, N_HEADS, D_HIDDEN, ROUTER = 32, 8, 32, 5
@@ -111,7 +112,7 @@ def _arm(model: str) -> Setup:
         else variant_costs.mixture(D_MODEL, N_HEADS, 2, n=LENGTH).flops
     )
     d_hidden = D_HIDDEN + ROUTER * (model == PLAIN)
-    settings = {
+    settings: dict[str, Setting] = {
         "parameters": n_parameters(build()),
         "FLOPs of a sequence": sum(attention.values()) + 4 * LENGTH * D_MODEL * d_hidden,
     }
@@ -138,7 +139,7 @@ EXPERIMENT = Experiment(
         Question(UNBALANCED, HALF, margin=0.02),
     ),
     predictions=(
-        "Weighing heads makes learning faster: both mixtures need fewer steps than plain heads.",
+        "Weighing heads makes learning faster: mixtures need fewer steps than plain heads.",
         "Skipping half of the heads does not: with all of them a mixture needs no more steps.",
         "Without the balance loss it takes more steps, and some seeds do not arrive.",
         "On the plateau plain heads and both mixtures find all letters, the same within 0.02.",
