@@ -15,6 +15,7 @@ from mhsa_lib.plots.heat import heads as heads
 from mhsa_lib.plots.heat import heat_map as heat_map
 from mhsa_lib.plots.heat import layers_by_heads as layers_by_heads
 from mhsa_lib.plots.kinds import profiles as profiles
+from mhsa_lib.plots.learning import learning as learning
 from mhsa_lib.plots.ratios import memory as memory
 from mhsa_lib.plots.ratios import ratios as ratios
 from mhsa_lib.plots.roof import roofline as roofline
@@ -32,6 +33,7 @@ __all__ = [
     "heads",
     "heat_map",
     "layers_by_heads",
+    "learning",
     "mask",
     "memory",
     "pipeline",

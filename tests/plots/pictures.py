@@ -4,13 +4,25 @@ import torch
 
 from mhsa_lib import masks, plots
 from mhsa_lib.costs.roofline import Rates
+from mhsa_lib.results.curves import Curve
 from mhsa_lib.results.experiments import Results
+from mhsa_lib.results.paired import Measure
+from mhsa_lib.results.runs import Arm, Runs
 from tests.plots.inputs import TOKENS, traced
 
 
 def demo(models, numbers):
     values, sizes = dict.fromkeys(models, numbers), dict.fromkeys(models, 5)
     return Results("demo", "?", "accuracy", tuple(range(len(numbers))), sizes, values, {})
+
+
+def experiment(names):
+    curve = Curve((100, 200, 300), (0.3, 0.9, 1.0))
+    never = Curve((100, 200, 300), (0.3, 0.3, 0.4))
+    arm = Arm({}, 0.01, (0.01,), (100,), {s: never if s else curve for s in range(8)})
+    arms, commit = dict.fromkeys(names, arm), "0" * 40
+    return Runs("demo", "?", Measure("accuracy"), 1.0, 0.1, arms, tuple(names[:2]), ("x",),
+                commit, "2026-01-31")  # fmt: skip
 
 
 PICTURES = {
@@ -35,6 +47,10 @@ PICTURES = {
     "seeds": lambda: plots.seeds(demo(["plain", "grouped"], (0.5, 0.7, 0.6))),
     "seeds, large": lambda: plots.seeds(
         demo([f"attention {i} $x_" + "x" * 60 for i in range(7)], (0.5,) * 8 + (0.9,))
+    ),
+    "learning": lambda: plots.learning(experiment(["plain", "again"])),
+    "learning, large": lambda: plots.learning(
+        experiment([f"attention {i} $x_" + "x" * 60 for i in range(7)])
     ),
     "roofline": lambda: plots.roofline(
         {"here": Rates(100e9, 25e9), "there $x_": Rates(989e12, 4.8e12)},

@@ -1,0 +1,133 @@
+"""What is stored of an experiment is what was planned, and training it again gives it again."""
+
+import subprocess
+
+import pytest
+
+from mhsa_lib.experiments import answers, listing, running
+from mhsa_lib.experiments.__main__ import again, described, main
+from mhsa_lib.experiments.trials import trial
+from mhsa_lib.profiling.processor import processor
+from mhsa_lib.results import run_files
+from mhsa_lib.results.claims import Claim
+
+NAMES = listing.names()
+each = pytest.mark.parametrize("name", NAMES)
+DRIFT = 0.1
+"""Another processor adds in another order; over a few hundred steps that drifts no further."""
+
+
+def test_every_experiment_is_stored_and_nothing_else():
+    assert sorted(file.stem for file in run_files.FOLDER.glob("*.json")) == NAMES
+
+
+@each
+def test_what_is_stored_is_what_was_planned(name):
+    runs, planned = run_files.kept(name), listing.find(name)
+    for part in ("name", "question", "measure", "level", "tolerance", "floor", "predictions"):
+        assert getattr(runs, part) == getattr(planned, part), part
+    assert [*runs.arms] == [*planned.arms]
+    steps = tuple(range(planned.every, planned.n_steps + 1, planned.every))
+    for arm, setup in planned.arms.items():
+        stored = runs.arm(arm)
+        assert stored.settings == setup.settings
+        assert (stored.rates, stored.tuned_on) == (planned.rates, planned.tuned_on)
+        assert {curve.steps for curve in stored.curves.values()} == {steps}
+        assert tuple(sorted(stored.curves)) == planned.seeds
+
+
+@each
+def test_predictions_are_in_the_commit_that_is_named(name):
+    runs, file = run_files.kept(name), listing.source(name)
+    told = subprocess.run(
+        ["git", "show", f"{runs.predictions_commit}:./{file.name}"],
+        cwd=file.parent,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if told.returncode:
+        pytest.skip(f"the commit is not in this copy of the repository: {told.stderr.strip()}")
+    words = " ".join(told.stdout.replace('"', " ").split())
+    for prediction in runs.predictions:
+        assert " ".join(prediction.split()) in words
+
+
+@each
+def test_every_question_has_an_answer_or_says_why_not(name):
+    runs, planned = run_files.kept(name), listing.find(name)
+    found = answers.answers(planned, runs)
+    assert [*found] == [*planned.questions]
+    for question, answer in found.items():
+        assert isinstance(answer, Claim) or question.about == "final value"
+
+
+@each
+def test_arms_of_equal_parameters_have_them_within_two_percent(name):
+    arms = run_files.kept(name).arms
+    sizes = [a.settings["parameters"] for n, a in arms.items() if "equal FLOPs" not in n]
+    assert max(sizes) <= 1.02 * min(sizes)
+
+
+@each
+def test_arms_of_equal_flops_have_them_within_three_percent(name):
+    """The arm that a variant's FLOPs were matched to is the first of its experiment."""
+    arms = run_files.kept(name).arms
+    counts = [a.settings[key] for a in arms.values() for key in a.settings if "FLOPs" in key]
+    first = counts[0]
+    equal = [c for n, c in zip(arms, counts, strict=True) if "equal FLOPs" in n] or counts
+    assert all(abs(count - first) <= 0.03 * first for count in equal)
+
+
+@pytest.mark.nohook  # training takes thrice as long with every shape checked
+@each
+def test_the_first_steps_of_a_seed_come_out_again(name):
+    runs, planned = run_files.kept(name), listing.find(name)
+    arm = next(iter(runs.arms))
+    stored = runs.arm(arm)
+    short = trial(planned, arm, stored.learning_rate, 0, n_steps=2 * planned.every)
+    kept = stored.curves[0].values[:2]
+    if same_machine(runs):
+        assert short.values == kept
+    else:
+        assert short.values == pytest.approx(kept, abs=DRIFT)
+
+
+@pytest.mark.slow
+@pytest.mark.nohook
+@each
+def test_a_whole_seed_comes_out_again(name):
+    runs = run_files.kept(name)
+    arm = [*runs.arms][-1]
+    told = again(name, arm, 1)
+    apart = float(told.split("at most ")[1].split(";")[0])
+    assert apart <= (0 if same_machine(runs) else 5 * DRIFT)
+
+
+def same_machine(runs) -> bool:
+    machine = running.machine()
+    return all(runs.machine[key] == machine[key] for key in ("cpu", "torch")) and (
+        machine["cpu"] == processor()
+    )
+
+
+# --- the command line ------------------------------------------------------------------------
+
+
+@each
+def test_the_list_tells_predictions_runtime_and_date(name, capsys):
+    runs = run_files.kept(name)
+    text = " ".join(described(name).split())
+    for prediction in runs.predictions:
+        assert f"expected: {prediction}" in text
+    assert f"stored {runs.date}: {runs.machine['seconds'] / 60:.0f} minutes" in text
+    main(["--list"])
+    assert described(name) in capsys.readouterr().out
+
+
+def test_the_command_line_refuses_what_there_is_not(capsys):
+    with pytest.raises(SystemExit):
+        main(["nope"])
+    assert "nope is no experiment; there are" in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"seed=77 is not stored; there are: \[0, 1"):
+        again(NAMES[0], next(iter(run_files.kept(NAMES[0]).arms)), 77)
