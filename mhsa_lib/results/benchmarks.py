@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from mhsa_lib.results import lookup
 from mhsa_lib.results.cells import Cell
 from mhsa_lib.results.records import Entry, Peak, Race, Report
 from mhsa_lib.results.whole import write_whole
@@ -36,11 +37,7 @@ def load(file: Path) -> Report:
 
 def kept(name: str, folder: Path = FOLDER) -> Report:
     """The stored benchmark of that name; ``ValueError`` names those there are."""
-    file = folder / f"{name}.json"
-    if not file.is_file():
-        known = ", ".join(sorted(path.stem for path in folder.glob("*.json"))) or "none"
-        raise ValueError(f"no benchmark is kept as {name!r}; there are: {known}.")
-    return load(file)
+    return load(lookup.stored(folder, name, f"no benchmark is kept as {name!r}"))
 
 
 def _race(stored: dict[str, Any]) -> Race:

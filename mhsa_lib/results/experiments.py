@@ -7,6 +7,8 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from mhsa_lib.results.lookup import stored
+
 FOLDER = Path(__file__).parent / "data" / "experiments"
 
 
@@ -61,10 +63,7 @@ def kept(name: str, folder: Path = FOLDER) -> Results:
     ...
     ValueError: no results are kept for 'no such experiment'; there are: ...
     """
-    file = folder / f"{name}.json"
-    if not file.is_file():
-        known = ", ".join(sorted(path.stem for path in folder.glob("*.json"))) or "none"
-        raise ValueError(f"no results are kept for {name!r}; there are: {known}.")
-    stored = json.loads(file.read_text(encoding="utf-8"))
-    values = {model: tuple(numbers) for model, numbers in stored.pop("values").items()}
-    return Results(**(stored | {"seeds": tuple(stored["seeds"]), "values": values}))
+    file = stored(folder, name, f"no results are kept for {name!r}")
+    found = json.loads(file.read_text(encoding="utf-8"))
+    values = {model: tuple(numbers) for model, numbers in found.pop("values").items()}
+    return Results(**(found | {"seeds": tuple(found["seeds"]), "values": values}))

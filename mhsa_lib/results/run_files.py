@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mhsa_lib.results.curves import Curve
+from mhsa_lib.results.lookup import stored
 from mhsa_lib.results.paired import Measure
 from mhsa_lib.results.runs import Arm, Runs
 from mhsa_lib.results.whole import write_whole
@@ -59,15 +60,11 @@ def kept(name: str, folder: Path = FOLDER) -> Runs:
     ...
     ValueError: no runs are kept as 'no such runs'; there are: ...
     """
-    file = folder / f"{name}.json"
-    if not file.is_file():
-        known = ", ".join(sorted(path.stem for path in folder.glob("*.json"))) or "none"
-        raise ValueError(f"no runs are kept as {name!r}; there are: {known}.")
-    return load(file)
+    return load(stored(folder, name, f"no runs are kept as {name!r}"))
 
 
-def _made(stored: Mapping[str, Any], where: str) -> Runs:
-    whole = _known(Runs, stored, where)
+def _made(found: Mapping[str, Any], where: str) -> Runs:
+    whole = _known(Runs, found, where)
     arms = {name: _arm(arm, f"{where}, arm {name!r}") for name, arm in whole["arms"].items()}
     measure = Measure(**_known(Measure, whole["measure"], f"{where}, measure"))
     floor, predictions = tuple(whole["floor"]), tuple(whole["predictions"])
@@ -75,8 +72,8 @@ def _made(stored: Mapping[str, Any], where: str) -> Runs:
     return Runs(**(whole | made))
 
 
-def _arm(stored: Mapping[str, Any], where: str) -> Arm:
-    arm = _known(Arm, stored, where)
+def _arm(found: Mapping[str, Any], where: str) -> Arm:
+    arm = _known(Arm, found, where)
     curves = {}
     for seed, curve in arm["curves"].items():
         parts = _known(Curve, curve, f"{where}, seed {seed}")
@@ -85,15 +82,15 @@ def _arm(stored: Mapping[str, Any], where: str) -> Arm:
     return Arm(**(arm | {"curves": curves, "rates": rates, "tuned_on": tuned_on}))
 
 
-def _known(kind: Any, stored: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _known(kind: Any, found: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Exactly the fields of a kind."""
     wanted = {field.name for field in fields(kind)}
-    if stored.keys() != wanted:
+    if found.keys() != wanted:
         raise ValueError(
-            f"{where}: unknown are {sorted(stored.keys() - wanted)}, missing "
-            f"{sorted(wanted - stored.keys())}; it holds exactly {sorted(wanted)}."
+            f"{where}: unknown are {sorted(found.keys() - wanted)}, missing "
+            f"{sorted(wanted - found.keys())}; it holds exactly {sorted(wanted)}."
         )
-    return dict(stored)
+    return dict(found)
 
 
 def _written(whole: dict[str, Any]) -> str:

@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 import pytest
+import torch
 
 from mhsa_lib.experiments.design import Question
+from mhsa_lib.experiments.training import updates
 from mhsa_lib.experiments.trials import trial
-from tests.experiments.tiny import TINY
+from tests.experiments.tiny import TINY, repeat, table
 
 
 def test_a_question_asks_about_what_is_measured():
@@ -55,3 +57,25 @@ def test_an_extra_loss_reaches_the_model():
     arms = {**TINY.arms, "heavy": heavy}
     pulled = trial(replace(TINY, arms=arms), "heavy", 0.1, 0)
     assert pulled.values != trial(TINY, "copy", 0.1, 0).values
+
+
+def test_what_is_evaluated_is_the_mean_of_the_weights_so_far():
+    """Each step's weights count 1 % less than those of the next."""
+    seen = []
+
+    def score(model, draw):
+        seen.append(model.module.weight.detach().clone())
+        return 0.0
+
+    watched = replace(TINY, score=score, every=1)
+    trial(watched, "copy", 0.1, 0, n_steps=30)
+    torch.manual_seed(0)
+    model = table()
+    training = updates(
+        model, repeat, seed=0, learning_rate=0.1, schedule=lambda step: min(1, (step + 1) / 10)
+    )
+    mean = None
+    for found, _ in zip(seen, training, strict=False):
+        weight = model.weight.detach()
+        mean = weight.clone() if mean is None else 0.99 * mean + 0.01 * weight
+        torch.testing.assert_close(found, mean)

@@ -1,6 +1,6 @@
 """Run an experiment of the book for all its seeds, and keep what came out.
 
-    python -m tools.build.experiment overlap --seeds 5
+    python -m tools.build.experiment composed --seeds 8
 
 Writes mhsa_lib/results/data/experiments/NAME.json, whole or not at all.
 """
@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from mhsa_lib.experiments.run import measured
 from mhsa_lib.results.experiments import FOLDER
+from mhsa_lib.results.whole import write_whole
 
 
 def main() -> None:
@@ -38,7 +39,7 @@ def main() -> None:
     }
     text = json.dumps(asdict(replace(results, machine=machine)), indent=1)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    (FOLDER / f"{arguments.name}.json").write_text(text + "\n", encoding="utf-8")
+    write_whole(FOLDER / f"{arguments.name}.json", text + "\n")
     print(results)
 
 
