@@ -1,7 +1,12 @@
-"""Plain attention against a variant, at equal parameters, on a task made for the difference.
+"""Plain attention against a variant, on a task made for the difference, by one way of running.
 
-An experiment is a module with ``NAME``, ``QUESTION``, ``MEASURE`` (what the number is),
-``models()`` (name to a function that builds the model) and ``run(model, seed)`` (train it, give
-the number). ``python -m tools.build.experiment NAME`` runs all seeds and keeps what came out in
-``mhsa_lib/results/data/experiments``; ``kept`` reads it. The tests run seed 0 again.
+An experiment is a module with an ``EXPERIMENT`` (``design``): arms, predictions, and what will
+be compared. ``python -m mhsa_lib.experiments NAME`` tunes and trains it (``running``, one
+``trial`` at a time) and keeps every curve in ``mhsa_lib/results/data/runs``; ``told`` says in
+sentences what came out.
 """
+
+from mhsa_lib.experiments.planned import answers as answers
+from mhsa_lib.experiments.planned import expected as expected
+from mhsa_lib.experiments.planned import told as told
+from mhsa_lib.experiments.trials import trial as trial

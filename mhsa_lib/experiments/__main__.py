@@ -9,9 +9,9 @@ import argparse
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from textwrap import fill
+from textwrap import indent
 
-from mhsa_lib.experiments import answers, listing, running
+from mhsa_lib.experiments import listing, planned, running
 from mhsa_lib.experiments.trials import trial
 from mhsa_lib.results import run_files
 from mhsa_lib.results.runs import Runs
@@ -47,9 +47,8 @@ def described(name: str) -> str:
         stored = f"stored {runs.date}: {minutes:.0f} minutes of processor on {processes} cores"
     except ValueError:
         stored = "not stored"
-    expected = (fill(text, 88, initial_indent="  expected: ", subsequent_indent="    ")
-                for text in experiment.predictions)  # fmt: skip
-    return "\n".join([str(experiment), *expected, f"  {stored}"])
+    expected = planned.expected(experiment, 84)
+    return "\n".join([str(experiment), indent(expected, "  "), f"  {stored}"])
 
 
 def again(name: str, arm: str, seed: int) -> str:
@@ -78,7 +77,7 @@ def _run(options: argparse.Namespace) -> Runs:
     )
     run_files.FOLDER.mkdir(parents=True, exist_ok=True)
     run_files.save(runs, run_files.FOLDER / f"{options.name}.json")
-    print(answers.told(experiment, runs))
+    print(planned.told(experiment, runs))
     return runs
 
 

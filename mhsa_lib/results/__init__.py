@@ -6,7 +6,9 @@ JSON files in ``data``. A benchmark is a list of ``cells`` (what is timed) with 
 
 Arms of an experiment are compared by one statistic: ``runs`` has their ``curves``, ``paired``
 their differences seed by seed (``censored`` those of steps that may be never), ``claims`` what
-may be said of them, and ``sentences`` says it.
+may be said of them, and ``sentences`` says it. ``overview`` has a row for each arm.
 """
 
+from mhsa_lib.results import run_files as run_files
 from mhsa_lib.results.experiments import kept as kept
+from mhsa_lib.results.overview import overview as overview

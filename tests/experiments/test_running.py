@@ -6,7 +6,7 @@ import subprocess
 import pytest
 import torch
 
-from mhsa_lib.experiments import answers, listing, running
+from mhsa_lib.experiments import listing, planned, running
 from mhsa_lib.experiments.design import ANEW
 from mhsa_lib.experiments.trials import trial
 from mhsa_lib.results import run_files
@@ -81,10 +81,10 @@ def test_it_is_saved_and_read_back(whole, tmp_path):
 
 def test_planned_questions_are_answered_in_sentences(whole):
     runs, _ = whole
-    found = answers.answers(TINY, runs)
+    found = planned.answers(TINY, runs)
     assert [*found] == [*TINY.questions]
     assert all(isinstance(claim, Claim) and claim.among == 2 for claim in found.values())
-    text = answers.told(TINY, runs, width=70)
+    text = planned.told(TINY, runs, width=70)
     assert text.count("\n\n") == 1
     assert max(map(len, text.splitlines())) <= 70
     assert "copy and constant have the same accuracy within ±0.01" in text.replace("\n", " ")
@@ -92,7 +92,7 @@ def test_planned_questions_are_answered_in_sentences(whole):
 
 def test_a_curve_that_still_moves_gives_no_final_value_and_counts_for_holm(tmp_path):
     runs = running.run(TINY, COMMIT, tmp_path / "moving", train=rising, n_processes=1)
-    steps, final = answers.answers(TINY, runs).values()
+    steps, final = planned.answers(TINY, runs).values()
     assert isinstance(steps, Claim)
     assert steps.among == 2
     assert steps.corrected_p == min(1, 2 * steps.comparison.p)

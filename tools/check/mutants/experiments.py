@@ -75,14 +75,14 @@ MUTANTS = [
     ),
     Mutant(
         "experiments: a question without an answer does not count",
-        "experiments/answers.py",
+        "experiments/planned.py",
         "unanswered=len(found) - len(claims)",
         "unanswered=0",
         "experiments/running",
     ),
     Mutant(
         "experiments: a curve that still moves has a final value",
-        "experiments/answers.py",
+        "experiments/planned.py",
         "if any(moving.values()):",
         "if all(moving.values()) and not moving:",
         "experiments/running",

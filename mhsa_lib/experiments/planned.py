@@ -29,6 +29,14 @@ def told(experiment: Experiment, runs: Runs, width: int = 88) -> str:
     return "\n\n".join(fill(text, width) for text in said)
 
 
+def expected(experiment: Experiment | Runs, width: int = 88) -> str:
+    """The predictions as they were written down before the runs, numbered."""
+    return "\n".join(
+        fill(text, width, initial_indent=f"{i}. ", subsequent_indent="   ")
+        for i, text in enumerate(experiment.predictions, start=1)
+    )
+
+
 def _answer(question: Question, runs: Runs) -> Claim | str:
     pair, floor = (question.first, question.second), runs.floor
     if question.about == "steps":
