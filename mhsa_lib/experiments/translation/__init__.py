@@ -1,0 +1,16 @@
+"""An encoder-decoder learns the made-up languages; then its heads are switched off.
+
+``learning`` trains it, ``heads`` names its heads and switches them off. ``predictions`` was
+written before anything was measured.
+"""
+
+from mhsa_lib.experiments.translation.heads import KINDS as KINDS
+from mhsa_lib.experiments.translation.heads import Head as Head
+from mhsa_lib.experiments.translation.heads import by_mean as by_mean
+from mhsa_lib.experiments.translation.heads import by_resampling as by_resampling
+from mhsa_lib.experiments.translation.heads import by_zero as by_zero
+from mhsa_lib.experiments.translation.heads import heads_of as heads_of
+from mhsa_lib.experiments.translation.heads import seen as seen
+from mhsa_lib.experiments.translation.heads import without as without
+from mhsa_lib.experiments.translation.learning import train as train
+from mhsa_lib.experiments.translation.predictions import PREDICTIONS as PREDICTIONS
