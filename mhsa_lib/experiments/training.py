@@ -106,10 +106,10 @@ def fit(
 ) -> list[float]:
     """Train with Adam on fresh batches; the loss of every step.
 
-    ``loss`` is given the model and what ``draw`` gave. ``extra`` is added to the loss, for example a router's balance loss. The batches depend on
-    ``seed`` only; what is random inside the model follows torch's global seed. The learning
-    rate rises for a twentieth of the steps and falls to 0 after that; gradients are cut at
-    norm 1. The model is left in evaluation mode.
+    ``loss`` is given the model and what ``draw`` gave. ``extra`` is added to it, for example a
+    router's balance loss. The batches depend on ``seed`` only; what is random inside the model
+    follows torch's global seed. The learning rate rises for a twentieth of the steps and falls
+    to 0 after that; gradients are cut at norm 1. The model is left in evaluation mode.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> def repeat(generator):

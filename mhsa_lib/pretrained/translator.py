@@ -10,7 +10,7 @@ from pathlib import Path
 from mhsa_lib.transformer import EncoderDecoder
 
 WEIGHTS = Path(__file__).parent / "translator.safetensors"
-SHA256 = ""
+SHA256 = "ba2933ab11b781c6fd1bdd42e45463a92ce9c7333f0f32e2668396c9b7771cd3"
 """Of the file that ships; the book's numbers are this model's."""
 
 REPAIR = "train it again with `python -m tools.build.train_translator`, or reinstall mhsa_lib."
@@ -36,8 +36,8 @@ def translator(path: Path = WEIGHTS) -> EncoderDecoder:
     digest = hashlib.sha256(data).hexdigest()
     if digest != SHA256:
         raise ValueError(
-            f"{path} has SHA-256 {digest}, the translator's file has {SHA256}: it is damaged or "
-            f"another model; {REPAIR}"
+            f"{path} has SHA-256 {digest}, the translator's file has {SHA256}: it is damaged, "
+            f"or another model's; {REPAIR}"
         )
     stored = load(data)
     tables = ("embed_source.tokens", "embed_target.tokens", "embed_source.positions")
