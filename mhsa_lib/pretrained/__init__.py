@@ -7,4 +7,3 @@
 from mhsa_lib.pretrained.minilm import PretrainedModel as PretrainedModel
 from mhsa_lib.pretrained.minilm import load as load
 from mhsa_lib.pretrained.minilm import verify as verify
-from mhsa_lib.pretrained.translator import translator as translator

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from mhsa_lib.examples import language
-from mhsa_lib.experiments.translation import alignment, learning
+from mhsa_lib.experiments.translation import alignment
 from mhsa_lib.experiments.translation.cost import ASKED, asked, by_task, cost, nats
 from mhsa_lib.experiments.translation.heads import (
     KINDS,
@@ -25,13 +25,13 @@ from mhsa_lib.transformer import EncoderDecoder, greedy
 TESTED, SEEN, COUNTED = 512, 512, 4000
 """Pairs on which all costs are taken, pairs for means and draws, pairs for counted places."""
 
-DIGITS = 4
+DIGITS = 3
 
 
-def tested_pairs(n: int = TESTED) -> list[language.Pair]:
+def fresh_pairs(n: int = TESTED) -> list[language.Pair]:
     """Pairs from a seed that training never draws.
 
-    >>> len(tested_pairs(3))
+    >>> len(fresh_pairs(3))
     3
     """
     return language.pairs(n, seed=1)
@@ -40,7 +40,7 @@ def tested_pairs(n: int = TESTED) -> list[language.Pair]:
 def other_pairs(n: int = SEEN) -> list[language.Pair]:
     """Pairs from another such seed, to take means and counts from.
 
-    >>> other_pairs(1) == tested_pairs(1)
+    >>> other_pairs(1) == fresh_pairs(1)
     False
     """
     return language.pairs(n, seed=2)
@@ -49,6 +49,7 @@ def other_pairs(n: int = SEEN) -> list[language.Pair]:
 def ways(model: EncoderDecoder, n: int = SEEN) -> dict[str, Instead]:
     """The three ways to switch a head of this model off, by name.
 
+    >>> from mhsa_lib.experiments.translation import learning
     >>> [*ways(learning.model(seed=0), n=4)]
     ['zero', 'mean', 'resample']
     """
@@ -59,6 +60,7 @@ def ways(model: EncoderDecoder, n: int = SEEN) -> dict[str, Instead]:
 def groups(model: EncoderDecoder) -> dict[str, tuple[Head, ...]]:
     """Every head alone, and all heads of every kind.
 
+    >>> from mhsa_lib.experiments.translation import learning
     >>> {**groups(learning.model(seed=0))}["cross L1H2"]
     (cross L1H2,)
     """
@@ -75,8 +77,9 @@ def more(
 ) -> Tensor:
     """Nats (sentence, token) that every word costs more than in the ``whole`` model.
 
+    >>> from mhsa_lib.experiments.translation import learning
     >>> model = learning.model(seed=0)
-    >>> more(model, tested_pairs(4), heads_of(model), by_zero).shape
+    >>> more(model, fresh_pairs(4), heads_of(model), by_zero).shape
     torch.Size([4, 13])
     """
     whole = nats(model, pairs) if whole is None else whole
@@ -87,7 +90,8 @@ def more(
 def translated(model: EncoderDecoder, pairs: Sequence[language.Pair]) -> float:
     """Share of the sources whose greedy translation is one of the four right ones.
 
-    >>> translated(learning.model(seed=0), tested_pairs(2))
+    >>> from mhsa_lib.experiments.translation import learning
+    >>> translated(learning.model(seed=0), fresh_pairs(2))
     0.0
     """
     said = map(language.TARGET.words, greedy(model, language.batch(pairs)[0]).ids)
@@ -103,7 +107,8 @@ def missed(
 ) -> dict[str, Any]:
     """Alignment errors of every measure; lists are (layer, head) or (layer).
 
-    >>> [*missed(learning.model(seed=0), tested_pairs(4), other_pairs(4))][:2]
+    >>> from mhsa_lib.experiments.translation import learning
+    >>> [*missed(learning.model(seed=0), fresh_pairs(4), other_pairs(4))][:2]
     ['weights of a head', 'norms of a head']
     """
     aligned = alignment.gold(pairs)
@@ -124,7 +129,7 @@ def missed(
 
 def measured(model: EncoderDecoder, untrained: EncoderDecoder) -> dict[str, Any]:
     """All costs and alignment errors of a trained model, and errors of an untrained one."""
-    pairs, known = tested_pairs(), other_pairs(COUNTED)
+    pairs, known = fresh_pairs(), other_pairs(COUNTED)
     whole, instead = nats(model, pairs), ways(model)
     where = {task: asked(pairs, task) for task in ASKED}
     off: dict[str, Any] = {way: {} for way in instead}
@@ -152,10 +157,10 @@ def measured(model: EncoderDecoder, untrained: EncoderDecoder) -> dict[str, Any]
 
 
 def rounded(value: Any) -> Any:
-    """The same with four digits behind the point in every number.
+    """The same with three digits behind the point in every number.
 
     >>> rounded({"a": [0.123456, 1]})
-    {'a': [0.1235, 1]}
+    {'a': [0.123, 1]}
     """
     if isinstance(value, dict):
         return {name: rounded(inner) for name, inner in value.items()}
