@@ -8,7 +8,6 @@ from torch import Tensor
 
 from mhsa_lib.examples import language
 from mhsa_lib.experiments.translation import alignment
-from mhsa_lib.experiments.translation.cost import ASKED, asked, by_task, cost, nats
 from mhsa_lib.experiments.translation.heads import (
     KINDS,
     Head,
@@ -20,6 +19,7 @@ from mhsa_lib.experiments.translation.heads import (
     seen,
     without,
 )
+from mhsa_lib.experiments.translation.worth import ASKED, asked, by_task, cost, nats
 from mhsa_lib.transformer import EncoderDecoder, greedy
 
 TESTED, SEEN, COUNTED = 512, 512, 4000
@@ -79,8 +79,8 @@ def more(
 
     >>> from mhsa_lib.experiments.translation import learning
     >>> model = learning.model(seed=0)
-    >>> more(model, fresh_pairs(4), heads_of(model), by_zero).shape
-    torch.Size([4, 13])
+    >>> more(model, fresh_pairs(64), heads_of(model), by_zero).shape
+    torch.Size([64, 13])
     """
     whole = nats(model, pairs) if whole is None else whole
     with without(model, off, instead):
@@ -124,7 +124,7 @@ def missed(
         "hiding a row": alignment.hidden(model, pairs),
         "positions": alignment.by_position(known, pairs),
     }
-    return {name: alignment.missed(table, aligned) for name, table in tables.items()}
+    return {name: alignment.missed(table, aligned).tolist() for name, table in tables.items()}
 
 
 def measured(model: EncoderDecoder, untrained: EncoderDecoder) -> dict[str, Any]:

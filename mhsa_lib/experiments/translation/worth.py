@@ -16,7 +16,7 @@ from mhsa_lib.examples import language
 from mhsa_lib.transformer import PAD, EncoderDecoder, shifted
 
 ANY = "any"
-"""Every word that tests a task: all but the greeting, repeated nouns and the end."""
+"""Every word that tests a task: all but the greeting and the end."""
 
 ASKED = (*language.TASKS, ANY)
 """What costs are given for."""
@@ -72,8 +72,7 @@ def asked(pairs: Sequence[language.Pair], task: str) -> Tensor:
 def by_task(more: Tensor, pairs: Sequence[language.Pair]) -> dict[str, float]:
     """The mean of some nats (sentence, token) over the words of each task, and of any.
 
-    >>> pairs = language.pairs(8)
-    >>> by_task(torch.ones(8, 13), pairs)
+    >>> by_task(torch.ones(64, 13), language.pairs(64))
     {'order': 1.0, 'sense': 1.0, 'agreement': 1.0, 'count': 1.0, 'any': 1.0}
     """
     return {task: more[asked(pairs, task)].mean().item() for task in ASKED}
