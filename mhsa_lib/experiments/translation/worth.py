@@ -94,8 +94,8 @@ def cost(more: Tensor, where: Tensor, *, n_draws: int = 2000, seed: int = 0) -> 
             f"nats {tuple(more.shape)} and places {tuple(where.shape)} with {int(where.sum())} "
             f"words; give one shape, (sentence, token), and at least one word."
         )
-    n = len(more)
     sums, words = (more * where).sum(dim=1).double(), where.sum(dim=1).double()
+    n = len(sums)
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.randint(n, (n_draws, n), generator=generator)
     means = sums[drawn].sum(dim=1) / words[drawn].sum(dim=1)

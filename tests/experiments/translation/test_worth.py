@@ -72,6 +72,14 @@ def test_words_of_one_sentence_are_drawn_together():
     assert found.high - found.low > 2  # as words on their own it would be 0.4
 
 
+def test_a_long_sentence_weighs_as_much_as_its_words():
+    lengths = torch.tensor([1, 9]).repeat(20)
+    where = torch.arange(9) < lengths[:, None]
+    found = cost((lengths[:, None] > 1).expand(40, 9).float(), where)
+    assert found.mean == pytest.approx(0.9)
+    assert 0.8 < found.low < 0.9 < found.high < 0.95
+
+
 def test_what_is_not_asked_for_does_not_count():
     where = torch.tensor([[True, False], [True, False]])
     assert cost(torch.tensor([[2.0, 7.0], [2.0, 9.0]]), where) == (2, 2, 2)
