@@ -19,6 +19,19 @@ Batch = tuple[Tensor, Tensor]
 
 Draw = Callable[[torch.Generator], Batch]
 
+Loss = Callable[[nn.Module, Tensor, Tensor], Tensor]
+"""Of a model and both tensors of a batch, in nats."""
+
+
+def of_every_target(model: nn.Module, ids: Tensor, targets: Tensor) -> Tensor:
+    """Mean cross-entropy of ``model(ids)`` over the targets that are asked for.
+
+    >>> of_every_target(nn.Embedding.from_pretrained(torch.zeros(5, 5)),
+    ...     torch.tensor([[3, 1]]), torch.tensor([[1, -100]])).exp().round()
+    tensor(5.)
+    """
+    return cross_entropy(model(ids).flatten(end_dim=-2), targets.flatten(), ignore_index=-100)
+
 
 class Layers(nn.Module):
     """Embed, then attention and a feed-forward part per layer, then scores for every token.
@@ -89,14 +102,15 @@ def fit(
     *,
     seed: int,
     learning_rate: float = 3e-3,
+    loss: Loss = of_every_target,
     extra: Callable[[], Tensor] | None = None,
 ) -> list[float]:
     """Train with Adam on fresh batches; the loss of every step.
 
-    ``extra`` is added to the loss, for example a router's balance loss. The batches depend on
-    ``seed`` only; what is random inside the model follows torch's global seed. The learning
-    rate rises for a twentieth of the steps and falls to 0 after that; gradients are cut at
-    norm 1. The model is left in evaluation mode.
+    ``loss`` is given the model and what ``draw`` gave. ``extra`` is added to it, for example a
+    router's balance loss. The batches depend on ``seed`` only; what is random inside the model
+    follows torch's global seed. The learning rate rises for a twentieth of the steps and falls
+    to 0 after that; gradients are cut at norm 1. The model is left in evaluation mode.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> def repeat(generator):
@@ -114,6 +128,7 @@ def fit(
         seed=seed,
         learning_rate=learning_rate,
         schedule=lambda step: min((step + 1) / warm, (n_steps - step) / n_steps),
+        loss=loss,
         extra=extra,
     )
     model.train()
@@ -129,6 +144,7 @@ def updates(
     seed: int,
     learning_rate: float,
     schedule: Callable[[int], float],
+    loss: Loss = of_every_target,
     extra: Callable[[], Tensor] | None = None,
 ) -> Iterator[float]:
     """The steps that ``fit`` makes, without end: every ``next`` trains once and gives the loss.
@@ -148,11 +164,11 @@ def updates(
     optimizer = torch.optim.Adam(model.parameters(), learning_rate, betas=(0.9, 0.98))
     rate = torch.optim.lr_scheduler.LambdaLR(optimizer, schedule)
     while True:
-        loss = task = _loss(model, *draw(generator))
+        whole = task = loss(model, *draw(generator))
         if extra is not None:
-            loss = task + extra()
+            whole = task + extra()
         optimizer.zero_grad()
-        loss.backward()
+        whole.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         rate.step()
@@ -207,7 +223,3 @@ def _feed_forward(d_model: int, d_hidden: int) -> nn.Module:
 class _Nothing(nn.Module):
     def forward(self, stream: Tensor) -> Tensor:
         return torch.zeros_like(stream)
-
-
-def _loss(model: nn.Module, ids: Tensor, targets: Tensor) -> Tensor:
-    return cross_entropy(model(ids).flatten(end_dim=-2), targets.flatten(), ignore_index=-100)

@@ -1,6 +1,7 @@
-"""Models with trained weights, offline: MiniLM, and a repeater small enough to be read.
+"""Models with trained weights, offline: MiniLM, and two small enough to be read.
 
-``minilm`` is the real model, ``repeater`` the small one, ``repetition`` what that has learned.
+``minilm`` is the real model, ``repeater`` the smallest, ``repetition`` what that has learned;
+``translator`` has an encoder and a decoder.
 """
 
 from mhsa_lib.pretrained.minilm import PretrainedModel as PretrainedModel
