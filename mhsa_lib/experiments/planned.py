@@ -11,8 +11,9 @@ from mhsa_lib.results.sentences import sentence
 def answers(experiment: Experiment, runs: Runs) -> dict[Question, Claim | str]:
     """Every planned question with its claim, or with why there is none.
 
-    A final value is compared where every curve of both arms has settled. Holm's correction
-    counts all questions, also those that have no answer.
+    A final value is compared where every curve of both arms has settled; the floor is left out
+    where its curves have not. Holm's correction counts all questions, also those that have no
+    answer.
     """
     found: dict[Question, Claim | str] = {q: _answer(q, runs) for q in experiment.questions}
     claims = {q: claim for q, claim in found.items() if isinstance(claim, Claim)}
@@ -41,11 +42,15 @@ def _answer(question: Question, runs: Runs) -> Claim | str:
     pair, floor = (question.first, question.second), runs.floor
     if question.about == "steps":
         return Claim(runs.steps(*pair), question.margin, runs.steps(*floor))
-    moving = {name: runs.unsettled(name) for name in dict.fromkeys(pair + floor)}
-    if any(moving.values()):
-        arms = ", ".join(f"{len(found)} of {name}" for name, found in moving.items() if found)
+    if moving := _moving(pair, runs):
         return (
-            f"{pair[0]} and {pair[1]} are not compared in their final {runs.measure.name}: of "
-            f"{len(runs.seeds)} curves have not settled {arms}."
+            f"{pair[0]} and {pair[1]} are not compared in their final {runs.measure.name}, "
+            f"because not all of the {len(runs.seeds)} curves have settled ({moving})."
         )
-    return Claim(runs.final(*pair), question.margin, runs.final(*floor))
+    at_rest = None if _moving(floor, runs) else runs.final(*floor)
+    return Claim(runs.final(*pair), question.margin, at_rest)
+
+
+def _moving(pair: tuple[str, str], runs: Runs) -> str:
+    found = {name: len(runs.unsettled(name)) for name in pair}
+    return "; ".join(f"{name}: {n} have not" for name, n in found.items() if n)

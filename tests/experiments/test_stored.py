@@ -1,6 +1,7 @@
 """What is stored of an experiment is what was planned, and training it again gives it again."""
 
 import subprocess
+from statistics import median
 
 import pytest
 
@@ -10,6 +11,7 @@ from mhsa_lib.experiments.trials import trial
 from mhsa_lib.profiling.processor import processor
 from mhsa_lib.results import run_files
 from mhsa_lib.results.claims import Claim
+from mhsa_lib.results.curves import ending, steps_to
 
 NAMES = listing.names()
 each = pytest.mark.parametrize("name", NAMES)
@@ -131,3 +133,37 @@ def test_the_command_line_refuses_what_there_is_not(capsys):
     assert "nope is no experiment; there are" in capsys.readouterr().err
     with pytest.raises(ValueError, match=r"seed=77 is not stored; there are: \[0, 1"):
         again(NAMES[0], next(iter(run_files.kept(NAMES[0]).arms)), 77)
+
+
+# --- what the chapters say of them -----------------------------------------------------------
+
+SAID = {
+    "overlapped": ["less", "not told apart", "not told apart", "not told apart", None,
+                   "not told apart"],
+}  # fmt: skip
+"""The verdict on each planned question, on which the text of its chapter rests."""
+
+
+@each
+def test_the_chapter_says_what_was_found(name):
+    found = planned.answers(listing.find(name), run_files.kept(name)).values()
+    verdicts = [answer.verdict if isinstance(answer, Claim) else None for answer in found]
+    assert verdicts == SAID[name]
+
+
+def test_overlapping_heads_need_less_than_half_the_steps_of_heads_as_narrow():
+    runs = run_files.kept("overlapped")
+    names = overlapped.OVERLAP, overlapped.NARROW
+    ours, narrow = (
+        median(steps_to(curve, runs.level) for curve in runs.arm(name).curves.values())
+        for name in names
+    )
+    assert ours < narrow / 2
+    below = {
+        name: sum(ending(curve).mean < 0.99 for curve in runs.arm(name).curves.values())
+        for name in runs.arms
+    }
+    wide = (overlapped.PAIRS, overlapped.WIDE, overlapped.SAME_FLOPS)
+    assert all(below[name] == 0 for name in wide)
+    assert 0 < below[overlapped.OVERLAP] < 4
+    assert 0 < below[overlapped.TWIN] < 4

@@ -83,8 +83,8 @@ MUTANTS = [
     Mutant(
         "experiments: a curve that still moves has a final value",
         "experiments/planned.py",
-        "if any(moving.values()):",
-        "if all(moving.values()) and not moving:",
+        "if moving := _moving(pair, runs):",
+        "if not (moving := _moving(pair, runs)) and moving:",
         "experiments/running",
     ),
 ]
