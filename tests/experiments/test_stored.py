@@ -5,7 +5,7 @@ from statistics import median
 
 import pytest
 
-from mhsa_lib.experiments import listing, running
+from mhsa_lib.experiments import listing, overlapped, planned, running
 from mhsa_lib.experiments.__main__ import again, described, main
 from mhsa_lib.experiments.trials import trial
 from mhsa_lib.profiling.processor import processor
