@@ -25,17 +25,17 @@ def test_every_experiment_is_stored_and_nothing_else():
 
 @each
 def test_what_is_stored_is_what_was_planned(name):
-    runs, planned = run_files.kept(name), listing.find(name)
+    runs, design = run_files.kept(name), listing.find(name)
     for part in ("name", "question", "measure", "level", "tolerance", "floor", "predictions"):
-        assert getattr(runs, part) == getattr(planned, part), part
-    assert [*runs.arms] == [*planned.arms]
-    steps = tuple(range(planned.every, planned.n_steps + 1, planned.every))
-    for arm, setup in planned.arms.items():
+        assert getattr(runs, part) == getattr(design, part), part
+    assert [*runs.arms] == [*design.arms]
+    steps = tuple(range(design.every, design.n_steps + 1, design.every))
+    for arm, setup in design.arms.items():
         stored = runs.arm(arm)
         assert stored.settings == setup.settings
-        assert (stored.rates, stored.tuned_on) == (planned.rates, planned.tuned_on)
+        assert (stored.rates, stored.tuned_on) == (design.rates, design.tuned_on)
         assert {curve.steps for curve in stored.curves.values()} == {steps}
-        assert tuple(sorted(stored.curves)) == planned.seeds
+        assert tuple(sorted(stored.curves)) == design.seeds
 
 
 @each
@@ -57,9 +57,9 @@ def test_predictions_are_in_the_commit_that_is_named(name):
 
 @each
 def test_every_question_has_an_answer_or_says_why_not(name):
-    runs, planned = run_files.kept(name), listing.find(name)
-    found = planned.answers(planned, runs)
-    assert [*found] == [*planned.questions]
+    runs, design = run_files.kept(name), listing.find(name)
+    found = planned.answers(design, runs)
+    assert [*found] == [*design.questions]
     for question, answer in found.items():
         assert isinstance(answer, Claim) or question.about == "final value"
 
@@ -84,10 +84,10 @@ def test_arms_of_equal_flops_have_them_within_three_percent(name):
 @pytest.mark.nohook  # training takes thrice as long with every shape checked
 @each
 def test_the_first_steps_of_a_seed_come_out_again(name):
-    runs, planned = run_files.kept(name), listing.find(name)
+    runs, design = run_files.kept(name), listing.find(name)
     arm = next(iter(runs.arms))
     stored = runs.arm(arm)
-    short = trial(planned, arm, stored.learning_rate, 0, n_steps=2 * planned.every)
+    short = trial(design, arm, stored.learning_rate, 0, n_steps=2 * design.every)
     kept = stored.curves[0].values[:2]
     if same_machine(runs):
         assert short.values == kept
