@@ -7,7 +7,7 @@ import pytest
 
 from mhsa_lib.results.experiments import FOLDER, Results, kept
 
-NAMES = ["composed"]
+NAMES = ["composed", "grouped", "mixture"]
 each = pytest.mark.parametrize("name", NAMES)
 
 
@@ -37,8 +37,10 @@ def test_the_models_have_equal_parameters_within_two_percent(name):
     assert max(sizes) <= 1.02 * min(sizes)
 
 
+QUICK = {"mixture, 4 of 8 heads"}
+"""What is trained again with every test, seconds each; the other models with `make slow`."""
 MODELS = [
-    pytest.param(name, model, marks=pytest.mark.slow)
+    pytest.param(name, model, marks=[pytest.mark.slow] * (model not in QUICK))
     for name in NAMES
     for model in kept(name).values
 ]
