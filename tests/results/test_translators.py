@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from mhsa_lib.examples import language
 from mhsa_lib.experiments import translation
@@ -76,7 +77,7 @@ def test_its_alignment_errors_are_the_stored_ones():
     model, pairs, known = translator(), measured.fresh_pairs(), measured.other_pairs(4000)
     found = measured.missed(model, pairs, known)
     for name, stored in FOUND.models["0"]["missed"].items():
-        assert torch.tensor(found[name]) == pytest.approx(torch.tensor(stored), abs=1e-3)
+        assert_close(torch.tensor(found[name]), torch.tensor(stored), atol=1e-3, rtol=0)
     bare = measured.missed(translation.untrained(0).eval(), pairs, known)
     assert FOUND.missed_untrained("weights")[0] == pytest.approx(bare["weights"], abs=1e-3)
 
@@ -104,12 +105,12 @@ def test_numbers_that_contradict_a_prediction_make_it_fail():
         for name in off:
             off[name] = {task: [0.1, 0, 1] for task in off[name]}
     model["missed"] = {name: 0.5 for name in model["missed"]}
-    even = Translators({}, {}, {"0": model})
+    even = Translators({}, {}, {"0": model}, {})
     assert not any(verdict.held for verdict in translation.verdicts(even))
 
 
 def test_a_spread_adds_up_seed_by_seed():
-    assert total([Spread([1, 2]), Spread([3, 5])]) == (4, 7)
+    assert total([Spread([1.0, 2.0]), Spread([3.0, 5.0])]) == (4, 7)
     assert repr(Spread([1.0, 2.0, 3.0])) == "2.00 ± 1.00"
 
 

@@ -32,7 +32,8 @@ def gold(pairs: Sequence[language.Pair]) -> Tensor:
     table = torch.zeros(*target.shape, source.shape[-1], dtype=torch.bool)
     for sentence, pair in enumerate(pairs):
         for place, word in enumerate(pair.words):
-            table[sentence, place, [*word.aligned]] = True
+            for at in word.aligned:
+                table[sentence, place, at] = True
     return table
 
 

@@ -42,10 +42,20 @@ def train(seed: int, n_steps: int = STEPS) -> tuple[EncoderDecoder, list[float]]
     3
     """
     model = untrained(seed)
+    return model, fitted(model, seed, n_steps)
+
+
+def fitted(model: EncoderDecoder, seed: int, n_steps: int = STEPS) -> list[float]:
+    """The loss of every step of the training of a model, which is frozen then.
+
+    >>> len(fitted(untrained(seed=1), seed=1, n_steps=2))
+    2
+    """
     losses = fit(
         model, draw, n_steps, seed=seed, learning_rate=LEARNING_RATE, loss=of_translations
     )
-    return model.requires_grad_(False), losses
+    model.requires_grad_(False)
+    return losses
 
 
 def draw(generator: torch.Generator) -> Batch:

@@ -5,7 +5,8 @@ from torch.testing import assert_close
 
 from mhsa_lib.examples import language
 from mhsa_lib.experiments.training import fit
-from mhsa_lib.experiments.translation import learning
+from mhsa_lib.experiments.translation import by_task, heads_of, learning, nats, never, without
+from mhsa_lib.experiments.translation.measured import fresh_pairs
 from mhsa_lib.transformer import loss, shifted
 
 
@@ -62,3 +63,26 @@ def test_fit_minimises_the_loss_that_it_is_given():
         loss=lambda model, ids, wanted: (model(ids)[:, 0] - wanted).square().mean(),
     )
     assert_close(table.weight, torch.tensor([[3.0]]), atol=0.05, rtol=0)
+
+
+def test_a_model_that_never_had_cross_attention_learns_it_in_no_other_way(monkeypatch):
+    """Its heads are at zero while it learns and while it is measured: no gradient arrives."""
+    made = []
+
+    def watched(seed, before=never.untrained):
+        made.append(before(seed))
+        return made[-1]
+
+    monkeypatch.setattr(never, "untrained", watched)
+    found = never.never_had("cross-attention", seed=0, n_steps=3)
+    fresh, (model,) = learning.untrained(0), made
+    for trained, new in zip(model.decoder, fresh.decoder, strict=True):
+        same = [
+            torch.equal(getattr(trained, name).W_O.weight, getattr(new, name).W_O.weight)
+            for name in ("cross_attention", "self_attention")
+        ]
+        assert same == [True, False]
+    with without(model, heads_of(model, "cross-attention")):
+        off = by_task(nats(model, fresh_pairs()), fresh_pairs())
+    assert found == off
+    assert found != by_task(nats(model, fresh_pairs()), fresh_pairs())
