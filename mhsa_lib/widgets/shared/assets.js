@@ -46,6 +46,9 @@ export async function loadAsset(asset, model, signal, progress) {
   return all;
 }
 
+/** Lets the page draw and listen before it goes on. */
+export const pause = () => new Promise((done) => setTimeout(done));
+
 /** @type {(asset: Asset) => Error} */
 const damaged = ({ key, bytes }) => new Error(`${key} does not have the ${bytes} bytes it should.`);
 

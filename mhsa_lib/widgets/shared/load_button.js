@@ -2,7 +2,7 @@
 // A button that loads an asset: how much that is, how far it has come, and what to do where it is
 // not there.
 
-import { loadAsset, sized, weight } from "./assets.js";
+import { loadAsset, pause, sized, weight } from "./assets.js";
 import { button } from "./controls.js";
 import { el } from "./elements.js";
 
@@ -37,13 +37,14 @@ export function loadButton({ asset, what, model, signal, ready }) {
     [start.disabled, bar.hidden, alert.textContent] = [true, false, ""];
     try {
       const data = await loadAsset(asset, model, signal, progress);
+      await pause();
       if (signal.aborted) return;
       const focused =
         node.contains(document.activeElement) || document.activeElement === document.body;
       start.remove();
       said.textContent = `Loaded: ${what}.`;
       ready(data);
-      if (focused) node.focus(); // the button is gone
+      if (focused) node.focus({ preventScroll: true }); // the button is gone
     } catch (error) {
       said.textContent = "";
       start.disabled = false;

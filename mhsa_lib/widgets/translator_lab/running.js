@@ -37,24 +37,28 @@ export function running(model) {
   const means = /** @type {Record<string, number[]>} */ (model.get("means"));
   const signs = { begin: targets[BOS], end: targets[EOS] };
   let matrices = /** @type {Matrices | null} */ (null);
+  let last = { asked: "", written: /** @type {Written | null} */ (null) };
 
   /**
    * @type {(source: string[], greeting: string, off: string[], instead: string) =>
    *   Written | null}
    */
   function write(source, greeting, off, instead) {
-    if (matrices === null) return null;
+    const asked = [source, greeting, off, instead].join("|");
+    if (matrices === null || asked === last.asked) return last.written;
     /** @type {Instead} */
     const heads = {};
     for (const name of off)
       heads[name] = instead === "mean" ? means[name] : means[name].map(() => 0);
     const [ids, given] = [source, greeting.split(" ").filter(Boolean)];
-    return translate(
+    const written = translate(
       matrices,
       ids.map((word) => sources.indexOf(word)),
       given.map((word) => targets.indexOf(word)),
       heads,
     );
+    last = { asked, written };
+    return written;
   }
 
   /** @type {() => Shown} */

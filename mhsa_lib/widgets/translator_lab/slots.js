@@ -5,8 +5,8 @@ import { kindsOf, read, wordsOf } from "./rules.js";
 
 /** @import { Phrase, Sentence, Tables } from "./rules.js" */
 /**
- * A menu: its name, the kind of word, the words it offers ("" for none), the one that is chosen, the sentence that
- * each choice makes, and whether the model knows that.
+ * A menu: its name, the kind of word, the words it offers ("" for none), the one that is chosen,
+ * the sentence that each choice makes, and whether the model knows that.
  * @typedef {{ label: string, kind: string, options: string[], value: string,
  *   made: string[], known: boolean[] }} Slot
  */

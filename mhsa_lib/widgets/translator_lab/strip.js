@@ -81,10 +81,20 @@ export function translationStrip(choose, signal) {
       }
       const name = `${named(word, signs.end)}, ${fixed(chances[said])}`;
       const verdict = kind === "right" ? "" : `; ${words} ${named(right, signs.end)}`;
-      const about = { type: "button", class: look, "aria-label": `${name}${verdict}`.trim() };
-      const text = el(kind === "right" ? "span" : "s", { class: "mhsa-text" }, word);
-      const chance = el("span", { class: "mhsa-chance" }, fixed(chances[said]));
-      const node = el("button", about, sign, text, beside, chance);
+      const quiet = { "aria-hidden": "true" };
+      const text = el(kind === "right" ? "span" : "s", { ...quiet, class: "mhsa-text" }, word);
+      const chance = el("span", { ...quiet, class: "mhsa-chance" }, fixed(chances[said]));
+      beside?.setAttribute("aria-hidden", "true");
+      const spoken = el("span", { class: "mhsa-hidden" }, `${name}${verdict}`.trim());
+      const node = el(
+        "button",
+        { type: "button", class: look },
+        sign,
+        text,
+        beside,
+        chance,
+        spoken,
+      );
       node.setAttribute("aria-pressed", `${said === chosen}`);
       node.tabIndex = said === chosen ? 0 : -1;
       return node;

@@ -2,6 +2,7 @@
 // A trained translator in the page: a sentence to choose, its translation word by word, every
 // head with a switch, and the map of one. The model comes when the reader asks for it.
 
+import { pause } from "../shared/assets.js";
 import { choice } from "../shared/controls.js";
 import { el } from "../shared/elements.js";
 import { frame } from "../shared/frame.js";
@@ -54,9 +55,11 @@ function render({ model, el: root }) {
     parts,
   );
 
-  /** @type {(data: Uint8Array) => void} */
-  function ready(data) {
+  /** @type {(data: Uint8Array) => Promise<void>} */
+  async function ready(data) {
     lab.start(data);
+    await pause();
+    if (signal.aborted) return;
     rules.replaceWith(strip.node, said.node);
     parts.append(heads.node);
     draw();
