@@ -233,9 +233,9 @@ def test_the_still_picture_says_what_it_shows():
     lab.still()
     assert len(plt.gcf().axes[0].patches) == 5  # one frame for each pair of aligned words
     plt.close()
-    lab.off, lab.head = [f"cross L1H{h}" for h in range(4)], "decoder L1H0"
-    assert "right is “hoi mirru mirru nalesh melo”" in lab.alt
+    assert "<p>“rolan ot meti balo” becomes" in lab.without_script()
+    lab = TranslatorLab(off=[f"cross L1H{h}" for h in range(4)], head="decoder L1H0")
+    assert f": right is “{lab.right}”. Heads" in lab.alt
     assert "Heads switched off: cross L1H0, cross L1H1" in lab.alt
     lab.still()
     plt.close()
-    assert "<p>“rolan ot meti balo” becomes" in lab.without_script()
