@@ -110,7 +110,7 @@ def test_where_the_model_is_missing_the_page_says_what_to_do_and_tries_again(tab
     expect(alert).to_contain_text("“make book”")
     assets.write(tmp_path / "vendor" / "assets")
     load(page)
-    expect(alert).to_be_empty()
+    expect(alert).to_have_count(0)
     page.close()
 
 

@@ -19,22 +19,23 @@ const REPAIR =
  *   ready: (data: Uint8Array) => void }} about
  */
 export function loadButton({ asset, what, model, signal, ready }) {
-  const [said, alert] = [el("p", { role: "status" }), el("p", { class: "mhsa-alert" })];
-  alert.setAttribute("role", "alert");
+  const [said, missing] = [el("p", { role: "status" }), el("div")];
   const bar = el("progress", { max: asset.parts, value: 0, "aria-label": `Loading ${what}` });
   const label = `Load ${what} (${sized(weight(asset, model))})`;
   const start = button({ label, signal, press });
-  const node = el("div", { class: "mhsa-loading", tabindex: -1 }, start, bar, said, alert);
+  const node = el("div", { class: "mhsa-loading", tabindex: -1 }, start, bar, said, missing);
   bar.hidden = true;
 
   /** @type {(parts: number) => void} */
   function progress(parts) {
     bar.value = parts;
+    const count = asset.parts > 1 ? `: ${parts} of ${asset.parts} parts` : "";
     const asked = model.send ? ", which Python sends when it is free" : "";
-    said.textContent = `Loading ${what}: ${parts} of ${asset.parts} parts${asked}.`;
+    said.textContent = `Loading ${what}${count}${asked}.`;
   }
   async function press() {
-    [start.disabled, bar.hidden, alert.textContent] = [true, false, ""];
+    [start.disabled, bar.hidden] = [true, false];
+    missing.replaceChildren();
     try {
       const data = await loadAsset(asset, model, signal, progress);
       await pause();
@@ -48,7 +49,8 @@ export function loadButton({ asset, what, model, signal, ready }) {
     } catch (error) {
       said.textContent = "";
       start.disabled = false;
-      alert.textContent = `${/** @type {Error} */ (error).message}${REPAIR}`;
+      const told = `${/** @type {Error} */ (error).message}${REPAIR}`;
+      missing.append(el("p", { class: "mhsa-alert", role: "alert" }, told));
     }
     bar.hidden = true;
   }

@@ -23,6 +23,8 @@
  * @typedef {{ text: string, aligned: number[] }} Word
  */
 
+const LISTED = 3; // words of a kind that are listed, where there are more than twice as many
+
 class Refused extends Error {}
 
 /** @type {(tables: Tables) => Record<string, string[]>} */
@@ -76,7 +78,8 @@ function clauseOf(words, kinds) {
   /** @type {(of: string[], name: string) => string} */
   const next = (of, name) => {
     const word = left.shift();
-    const all = `(${of.join(", ")})`;
+    const listed = of.length > 2 * LISTED ? [...of.slice(0, LISTED), "…"] : of;
+    const all = `(${listed.join(", ")})`;
     if (word === undefined) throw new Refused(`The sentence ends before its ${name} ${all}.`);
     if (!of.includes(word)) throw new Refused(`“${word}” is no ${name} ${all}.`);
     return word;

@@ -16,6 +16,9 @@ from mhsa_lib.examples.language.words import (
     WET,
 )
 
+LISTED = 3
+"""Words of a kind that are listed, where there are more than twice as many."""
+
 BEGINNINGS = {" ".join(greeting): greeting for greeting in GREETINGS}
 """Greetings as they are written, and as the language has them."""
 
@@ -79,4 +82,5 @@ def _as_the_page_says(message: str, text: str) -> str:
     said = message.removeprefix(f"{text!r}").removeprefix(":").strip()
     said = re.sub(r"(is no word); choose .*", r"\1.", said)
     said = re.sub(r"'(\S+?)'", r"“\1”", said).replace("[", "").replace("]", "")
+    said = re.sub(rf"\(((\w+, ){{{LISTED}}})(\w+, ){{{LISTED},}}\w+\)", r"(\1…)", said)
     return said if said.startswith("“") else f"The sentence {said}"

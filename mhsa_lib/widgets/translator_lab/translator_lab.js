@@ -19,7 +19,7 @@ import { told } from "./words.js";
 /** @import { Place } from "../shared/frame.js" */
 /** @import { Tables } from "./rules.js" */
 
-const SHOWN = ["sentence", "greeting", "off", "instead", "head", "word"];
+const READ = ["sentence", "greeting", "off", "instead", "head", "word"];
 
 /** @param {Place} place */
 function render({ model, el: root }) {
@@ -78,7 +78,7 @@ function render({ model, el: root }) {
     said.say(told(shown));
   }
   watch(model, ["sentence"], asked.show, signal);
-  watch(model, SHOWN, draw, signal);
+  watch(model, READ, draw, signal);
   asked.show();
   draw();
   return end;
