@@ -31,5 +31,6 @@ MAKE = {
     "SentenceLab": widgets.SentenceLab,
     "ShapeTracer": widgets.ShapeTracer,
     "StageStepper": widgets.StageStepper,
+    "TranslatorLab": widgets.TranslatorLab,
 }
 every_figure = pytest.mark.parametrize("name", MAKE)

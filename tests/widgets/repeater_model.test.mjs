@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { hits } from "../../mhsa_lib/widgets/repeater_lab/guesses.js";
-import { halves, largest, run, unpack } from "../../mhsa_lib/widgets/repeater_lab/model.js";
+import { largest, run } from "../../mhsa_lib/widgets/repeater_lab/model.js";
 import { encoded, randomRepeats } from "../../mhsa_lib/widgets/repeater_lab/texts.js";
+import { halves, unpack } from "../../mhsa_lib/widgets/shared/halves.js";
 
 test("two bytes make a number", () => {
   const raw = Uint8Array.from([0x00, 0x3c, 0x00, 0xc0, 0x01, 0x00, 0x00, 0x7c]);

@@ -59,6 +59,11 @@ CELLS = {  # a figure, what is read of it, and what is set
         "shown.step, shown.x[1][0], shown.mask",
         "shown.x, shown.step = [[-7.5] * len(row) for row in shown.x], 'softmax'",
     ),
+    "TranslatorLab": (
+        "shown = TranslatorLab()",
+        "shown.sentence, shown.off",
+        "shown.sentence, shown.greeting, shown.off = 'rolan ot meti balo', 'hoi', []",
+    ),
 }
 
 
@@ -203,3 +208,18 @@ def test_the_stage_stepper_and_python_change_each_other(met):
     stepper.change()
     expect(stepper.figure.locator("[aria-current=step]")).to_have_text("softmax")
     expect(cell(stepper.figure, "x", 0, 0)).to_contain_text("7.5")
+
+
+def test_the_translator_lab_loads_from_python_and_they_change_each_other(met):
+    lab = met("TranslatorLab")
+    lab.figure.get_by_role("button", name="Load the model (353 kB)").click()
+    said = lab.figure.locator("button .mhsa-text")
+    expect(said).to_have_count(8, timeout=WAIT)  # and the end
+    verb = lab.figure.get_by_label("first clause: verb")
+    verb.select_option("bogan")
+    lab.figure.get_by_role("checkbox", name="cross L0H1").uncheck()
+    lab.arrived("('bogan ul meti balo ip sako', ['cross L0H1'])")
+    lab.change()
+    expect(said).to_have_text(["hoi", "mirru", "mirru", "nalesh", "melo", "◁"])
+    expect(verb).to_have_value("rolan")
+    expect(lab.figure.get_by_role("checkbox", name="cross L0H1")).to_be_checked()

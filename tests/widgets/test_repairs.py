@@ -126,6 +126,12 @@ MISTYPED = {
     "ScaleLab": (widgets.ScaleLab, "d_head, exactly", "2000", "d_head = 1024"),
     "MaskLab": (lambda: mask_lab(kind="prefix"), "prefix, exactly", "99", "prefix = 6"),
     "RepeaterLab": (widgets.RepeaterLab, "Text", "Ab–c!", "text = “abc”"),
+    "TranslatorLab": (
+        widgets.TranslatorLab,
+        "Sentence",
+        "rolan ip balo ke rolan ip tino sa tekan ot kero",
+        "sentence = “tekan ul meti balo",
+    ),
 }
 
 

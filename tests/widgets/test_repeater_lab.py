@@ -20,7 +20,7 @@ ALPHABET = repeater.ALPHABET
 def in_javascript(cases):
     """Probabilities and weights of (text, off) by the page's code, in one process."""
     raw, tensors = packed()
-    (matrices,) = node("repeater_lab/model", ("unpack", list(raw), tensors))
+    (matrices,) = node("shared/halves", ("unpack", list(raw), tensors))
     calls = [
         ("run", matrices, repeater.encode(text).tolist(), 2, 4, [list(head) for head in off])
         for text, off in cases
@@ -56,7 +56,7 @@ def test_half_precision_is_decoded_exactly():
     )
     every = torch.arange(0, 0x7C00, 7, dtype=torch.int16).view(torch.float16)
     values = torch.cat([values, every, -every])
-    (found,) = node("repeater_lab/model", ("halves", list(values.numpy().tobytes())))
+    (found,) = node("shared/halves", ("halves", list(values.numpy().tobytes())))
     assert_close(torch.tensor(found, dtype=torch.float64), values.double(), atol=0, rtol=0)
 
 

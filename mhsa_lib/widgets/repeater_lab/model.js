@@ -4,46 +4,12 @@
 import { upTo } from "../shared/numbers.js";
 import { dot, softmaxRow } from "../shared/tensor.js";
 
-/** Matrices by name, each a list of rows. @typedef {Record<string, Float64Array[]>} Matrices */
+/** @import { Matrices } from "../shared/halves.js" */
 /** A head, by its place. @typedef {number[]} HeadAt */
 /**
  * What comes next for every token, and all weights.
  * @typedef {{ probabilities: number[][], weights: number[][][][] }} Ran
  */
-
-/**
- * Numbers of half precision, two bytes each, lowest byte first.
- * @type {(raw: ArrayLike<number>) => Float64Array}
- */
-export function halves(raw) {
-  return Float64Array.from({ length: raw.length / 2 }, (_, i) => {
-    const bits = raw[2 * i] + 256 * raw[2 * i + 1];
-    const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
-    const size =
-      exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15);
-    if (exponent === 31) return NaN; // weights are finite; anything else is a damaged file
-    return bits & 0x8000 ? -size : size;
-  });
-}
-
-/**
- * The model's matrices by name, each a list of rows, from their layout [[name, rows, columns], …].
- * @type {(raw: ArrayLike<number>, layout: [name: string, rows: number, columns: number][]) =>
- *   Matrices}
- */
-export function unpack(raw, layout) {
-  const numbers = halves(raw);
-  let at = 0;
-  return Object.fromEntries(
-    layout.map(([name, rows, columns]) => {
-      const matrix = Array.from({ length: rows }, (_, i) =>
-        numbers.subarray(at + i * columns, at + (i + 1) * columns),
-      );
-      at += rows * columns;
-      return [name, matrix];
-    }),
-  );
-}
 
 /**
  * Probabilities of the next token (seq, token) and weights (layer, head, query, key); `off` holds

@@ -6,13 +6,14 @@ import { weightColour } from "../shared/colours.js";
 import { button } from "../shared/controls.js";
 import { el } from "../shared/elements.js";
 import { frame } from "../shared/frame.js";
+import { unpack } from "../shared/halves.js";
 import { bytes } from "../shared/numbers.js";
 import { spoken } from "../shared/spoken.js";
 import { watch, write } from "../shared/traits.js";
 import { textField } from "./field.js";
 import { expected, summed } from "./guesses.js";
 import { enlarged, smallMaps } from "./maps.js";
-import { run, unpack } from "./model.js";
+import { run } from "./model.js";
 import { tokenStrip } from "./strip.js";
 import { encoded, randomRepeats } from "./texts.js";
 

@@ -72,6 +72,11 @@ function unitOfTime(seconds) {
  * @type {(value: string | DataView) => Uint8Array}
  */
 export function bytes(value) {
-  if (typeof value === "string") return Uint8Array.from(atob(value), (c) => c.charCodeAt(0));
-  return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  if (typeof value !== "string") {
+    return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  }
+  const text = atob(value);
+  const all = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i += 1) all[i] = text.charCodeAt(i);
+  return all;
 }

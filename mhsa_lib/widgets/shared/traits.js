@@ -2,13 +2,14 @@
 // Values that Python and the page share: listening to them and changing them.
 
 /**
- * Anywidget's model where a kernel is, the loader's elsewhere.
+ * Anywidget's model where a kernel is, which sends questions too; the loader's elsewhere.
  * @typedef {{
  *   get: (name: string) => any,
  *   set: (name: string, value: unknown) => void,
- *   on: (event: string, listen: () => void) => void,
- *   off: (event: string, listen: () => void) => void,
+ *   on: (event: string, listen: (...said: any[]) => void) => void,
+ *   off: (event: string, listen: (...said: any[]) => void) => void,
  *   save_changes: () => void,
+ *   send?: (question: unknown) => void,
  * }} Model
  */
 
