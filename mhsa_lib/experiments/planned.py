@@ -1,11 +1,13 @@
 """What was planned to be compared, answered from what was stored."""
 
+from dataclasses import replace
 from textwrap import fill
 
 from mhsa_lib.experiments.design import Experiment, Question
 from mhsa_lib.results.claims import Claim, corrected
 from mhsa_lib.results.runs import Runs
-from mhsa_lib.results.sentences import sentence
+from mhsa_lib.results.sentences import chance, probability, sentence
+from mhsa_lib.results.sign_flips import least_p
 
 
 def answers(experiment: Experiment, runs: Runs) -> dict[Question, Claim | str]:
@@ -22,12 +24,26 @@ def answers(experiment: Experiment, runs: Runs) -> dict[Question, Claim | str]:
 
 
 def told(experiment: Experiment, runs: Runs, width: int = 88) -> str:
-    """The answers in sentences, a paragraph each; no number in them is typed."""
-    said = (
-        sentence(answer) if isinstance(answer, Claim) else answer
-        for answer in answers(experiment, runs).values()
+    """The answers in sentences, a paragraph each; no number in them is typed.
+
+    What all share comes last: what chance alone does, and how p is corrected.
+    """
+    found, n = answers(experiment, runs), len(runs.seeds)
+    claims = [answer for answer in found.values() if isinstance(answer, Claim)]
+    floors = {c.floor.measure.name: c.floor for c in claims if c.floor is not None}
+    said = [sentence(_alone(a)) if isinstance(a, Claim) else a for a in found.values()]
+    said += [chance(floor) for floor in floors.values()]
+    said.append(
+        f"Corrected: by Holm's method, for {len(found)} planned comparisons. {n} seeds give no "
+        f"{probability(least_p(n)).replace('=', 'below')}."
     )
     return "\n\n".join(fill(text, width) for text in said)
+
+
+def _alone(claim: Claim) -> Claim:
+    """Without the floor, where the verdict does not need it."""
+    alone = replace(claim, floor=None)
+    return alone if alone.verdict == claim.verdict else claim
 
 
 def expected(experiment: Experiment | Runs, width: int = 88) -> str:

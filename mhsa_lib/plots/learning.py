@@ -41,7 +41,7 @@ def learning(runs: Runs) -> None:
         on_axis = [0.03] * len(arrived)
         ax.plot(arrived, on_axis, "^", color=style.INK, transform=ax.get_xaxis_transform())
         plain(ax, "", "")
-        ax.set_title(style.label(name, longest=30), fontsize=style.TEXT, parse_math=False)
+        ax.set_title(style.label(name, longest=34), fontsize=style.TEXT, parse_math=False)
         below = place + ROW >= len(runs.arms)
         ax.tick_params(labelbottom=below)
     said = "step; ▲ a seed, from here on at 95 % of what can be learned"

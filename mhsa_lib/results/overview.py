@@ -26,7 +26,7 @@ def overview(runs: Runs) -> Sheet:
     ('a', '2', '0.01', '8 of 8', '6', '1.000', '8 of 8')
     """
     settings = next(iter(runs.arms.values())).settings
-    head = ("arm", *settings, "rate", "arrived", "median step", "end", "settled")
+    head = ("arm", *settings, "learning rate", "arrived", "median step", "end", "settled")
     caption = f"{runs.question} ({runs.measure.name}, {len(runs.seeds)} seeds)"
     return Sheet(caption, head, tuple(_row(name, runs) for name in runs.arms))
 

@@ -43,6 +43,25 @@ def table(claims: Sequence[Claim], caption: str = "Arms, compared seed by seed."
     return Sheet(caption, head, tuple(_row(claim) for claim in claims))
 
 
+def chance(floor: Comparison) -> str:
+    """What an arm and its twin differ by: what no other difference can be told apart from.
+
+    >>> from mhsa_lib.results.paired import paired
+    >>> arms = {"a": {i: i / 8 for i in range(8)}, "a again": {i: 0.5 for i in range(8)}}
+    >>> print(chance(paired(arms)))
+    Chance alone, a against a again: mean difference −0.06 (95 % interval −0.32 to 0.19).
+    """
+    ends = (
+        ""
+        if all(map(isfinite, floor.interval(0.95)))
+        else "; ∞ stands for seeds that never did"
+    )
+    return (
+        f"Chance alone, {floor.first} against {floor.second}: {floor.middle} difference "
+        f"{_size(floor)} (95 % interval {_span(floor)}{ends})."
+    )
+
+
 def number(value: float, decimals: int) -> str:
     """A number with so many decimals, a true minus sign, and no minus before 0.
 
@@ -88,7 +107,7 @@ def _difference(claim: Claim) -> str:
     c = claim.comparison
     p = probability(c.p)
     if claim.among > 1:
-        p += f", {_bare(claim.p)} after Holm's correction for {claim.among} comparisons"
+        p += f", corrected {_bare(claim.p)}"
     return f"{c.middle} difference {_size(c)} (95 % interval {_span(c)}, {p}, n = {c.n})"
 
 
@@ -97,7 +116,7 @@ def _same(claim: Claim) -> list[str]:
         return []
     p = probability(claim.same_p)
     if claim.among > 1:
-        p += " after the correction"
+        p += " corrected"
     if claim.verdict != SAME:
         return [f"not shown to be the same within {_margin(claim)} ({p})"]
     inside = f"the 90 % interval {_span(claim.comparison, 0.90)} lies inside, {p}"

@@ -5,7 +5,7 @@ from statistics import median
 
 import pytest
 
-from mhsa_lib.experiments import listing, overlapped, planned, running
+from mhsa_lib.experiments import collaborative, listing, overlapped, planned, running
 from mhsa_lib.experiments.__main__ import again, described, main
 from mhsa_lib.experiments.trials import trial
 from mhsa_lib.profiling.processor import processor
@@ -138,6 +138,7 @@ def test_the_command_line_refuses_what_there_is_not(capsys):
 # --- what the chapters say of them -----------------------------------------------------------
 
 SAID = {
+    "collaborative": ["not told apart"] * 4 + ["the same within the margin", None],
     "overlapped": ["less", "not told apart", "not told apart", "not told apart", None,
                    "not told apart"],
 }  # fmt: skip
@@ -167,3 +168,20 @@ def test_overlapping_heads_need_less_than_half_the_steps_of_heads_as_narrow():
     assert all(below[name] == 0 for name in wide)
     assert 0 < below[overlapped.OVERLAP] < 4
     assert 0 < below[overlapped.TWIN] < 4
+
+
+def test_collaborative_heads_come_in_an_evaluation_earlier_and_most_rates_are_the_largest():
+    runs = run_files.kept("collaborative")
+    medians = {
+        name: median(
+            steps_to(curve, runs.level) or runs.horizon + 1
+            for curve in runs.arm(name).curves.values()
+        )
+        for name in runs.arms
+    }
+    every = collaborative.EXPERIMENT.every
+    one, four = collaborative.ONE, collaborative.FOUR
+    assert medians[f"collaborative, {one}"] == medians[f"plain, {one}"] - every
+    assert medians[f"collaborative, {four}"] > medians[f"plain, {four}"]
+    largest = [arm.learning_rate == max(arm.rates) for arm in runs.arms.values()]
+    assert sum(largest) > len(largest) / 2
