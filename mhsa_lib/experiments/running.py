@@ -64,7 +64,7 @@ def run(
     def trained(keys: list[Key], what: str) -> dict[Key, dict[str, Any]]:
         shown = partial(progress, desc=f"{experiment.name}, {what}")
         _train(train, keys, folder, n_processes, shown)
-        return {key: json.loads(_file(folder, key).read_text("utf-8")) for key in keys}
+        return {key: json.loads(_file(folder, key).read_text(encoding="utf-8")) for key in keys}
 
     tuned = [arm for arm, setup in experiment.arms.items() if setup.anew == 0]
     tuning = trained([*product(tuned, experiment.rates, experiment.tuned_on)], "tuning")

@@ -64,11 +64,11 @@ def test_what_was_trained_is_not_trained_again(whole, tmp_path):
     assert rounds == [("tiny, tuning", 0), ("tiny, seeds", 0)]
     assert again.arms == runs.arms
     lost = sorted(folder.iterdir())[0]
-    kept = lost.read_text()
+    kept = lost.read_text(encoding="utf-8")
     lost.unlink()
     running.run(TINY, COMMIT, folder, train=train, progress=progress)
     assert sum(total for _, total in rounds[2:]) == 1
-    found, before = json.loads(lost.read_text()), json.loads(kept)
+    found, before = json.loads(lost.read_text(encoding="utf-8")), json.loads(kept)
     assert (found["steps"], found["values"]) == (before["steps"], before["values"])
 
 
@@ -121,18 +121,18 @@ def git(folder, *arguments):
 
 def test_predictions_have_to_be_committed(tmp_path):
     module = tmp_path / "asked.py"
-    module.write_text("PREDICTIONS = ('yes',)")
+    module.write_text("PREDICTIONS = ('yes',)", encoding="utf-8")
     git(tmp_path, "init", "-q")
     with pytest.raises(ValueError, match=r"asked\.py is not committed as it is; predictions"):
         running.predictions_commit(module)
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-qm", "predictions")
     first = git(tmp_path, "rev-parse", "HEAD")
-    (tmp_path / "other.py").write_text("")
+    (tmp_path / "other.py").write_text("", encoding="utf-8")
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-qm", "something else")
     assert running.predictions_commit(module) == first
-    module.write_text("PREDICTIONS = ('no',)")
+    module.write_text("PREDICTIONS = ('no',)", encoding="utf-8")
     with pytest.raises(ValueError, match="not committed as it is"):
         running.predictions_commit(module)
 

@@ -97,8 +97,8 @@ MUTANTS = [
     Mutant(
         "statistics: what is unknown in a file is let in",
         "results/run_files.py",
-        "if stored.keys() != wanted:",
-        "if not stored.keys() >= wanted:",
+        "if found.keys() != wanted:",
+        "if not found.keys() >= wanted:",
         "results/run_files",
     ),
     Mutant(
