@@ -1,6 +1,7 @@
 """The stored numbers of eight translators: whole, read by name, true of the shipped one."""
 
 import json
+import math
 
 import pytest
 import torch
@@ -118,3 +119,17 @@ def test_a_spread_adds_up_seed_by_seed():
 def test_a_missing_file_says_how_to_make_it(tmp_path):
     with pytest.raises(FileNotFoundError, match="measure_translators"):
         translators.kept(tmp_path / "none.json")
+
+
+def test_what_the_chapter_says_of_every_seed_is_so_of_every_seed():
+    encoder, decoder, _ = translation.KINDS
+    assert min(FOUND.off(encoder, "sense")) > math.log(2)
+    assert min(FOUND.off(decoder, "agreement") + FOUND.off(decoder, "count")) > 2
+    for task in set(language.TASKS) - {"sense"}:
+        pairs = zip(FOUND.off(decoder, "sense"), FOUND.off(decoder, task), strict=True)
+        assert all(sense < other for sense, other in pairs)
+    norms, hidden = FOUND.missed("norms"), FOUND.missed("hiding a row")
+    assert sum(one < other for one, other in zip(norms, hidden, strict=True)) == 4
+    assert max(FOUND.never_had(encoder)) < 0.005
+    assert all(math.log(2) < nats < 0.85 for nats in FOUND.never_had(decoder, "agreement"))
+    assert len(FOUND.never_had(encoder)) == len(FOUND.never_had(decoder)) == 4

@@ -38,4 +38,11 @@ MUTANTS = [
         "torch.cat(out.hidden_states[1:])",
         "pretrained/minilm/model",
     ),
+    Mutant(
+        "translator: another file is taken for its own",
+        "pretrained/translator.py",
+        "if digest != SHA256:",
+        "if not digest:",
+        "pretrained/translator",
+    ),
 ]
