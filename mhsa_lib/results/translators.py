@@ -36,6 +36,7 @@ class Translators:
     settings: dict[str, Any]
     machine: dict[str, Any]
     models: dict[str, dict[str, Any]]
+    never: dict[str, dict[str, dict[str, float]]]
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -74,6 +75,10 @@ class Translators:
     def both(self, one: str, other: str, task: str = "any") -> Spread:
         """What two heads cost together, each replaced by its mean."""
         return self._pair(one, other, task)
+
+    def never_had(self, kind: str, task: str = "any") -> Spread:
+        """Nats a word of a task, for models that were trained without that kind at all."""
+        return Spread(found[task] for found in self.never[kind].values())
 
     def missed(self, measure: str) -> Spread:
         """Share of words whose largest number is at another source word than theirs."""

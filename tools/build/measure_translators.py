@@ -33,8 +33,8 @@ def main() -> None:
     torch.set_num_threads(1)
     start, models = time.perf_counter(), {}
     for folder in tqdm(folders):
-        untrained = learning.model(int(folder.name)).eval()
-        model = learning.model(int(folder.name)).eval().requires_grad_(False)
+        untrained = learning.untrained(int(folder.name)).eval()
+        model = learning.untrained(int(folder.name)).eval().requires_grad_(False)
         model.load_state_dict(load_file(folder / WEIGHTS.name))
         models[folder.name] = of.measured(model, untrained)
     kept = {

@@ -1,7 +1,9 @@
 """An encoder-decoder learns the made-up languages; then its heads are switched off.
 
-``learning`` trains it, ``heads`` names its heads and switches them off. ``predictions`` was
-written before anything was measured.
+``learning`` trains it; ``heads`` names its heads and switches them off; ``worth`` counts what
+that costs, ``alignment`` compares maps with the alignment that is known. ``predictions`` was
+written before eight of them were trained, ``measured`` has all that was measured then, and
+``verdicts`` says what came true.
 """
 
 from mhsa_lib.experiments.translation.heads import KINDS as KINDS
@@ -13,4 +15,11 @@ from mhsa_lib.experiments.translation.heads import heads_of as heads_of
 from mhsa_lib.experiments.translation.heads import seen as seen
 from mhsa_lib.experiments.translation.heads import without as without
 from mhsa_lib.experiments.translation.learning import train as train
+from mhsa_lib.experiments.translation.learning import untrained as untrained
 from mhsa_lib.experiments.translation.predictions import PREDICTIONS as PREDICTIONS
+from mhsa_lib.experiments.translation.verdicts import verdicts as verdicts
+from mhsa_lib.experiments.translation.worth import ANY as ANY
+from mhsa_lib.experiments.translation.worth import asked as asked
+from mhsa_lib.experiments.translation.worth import by_task as by_task
+from mhsa_lib.experiments.translation.worth import cost as cost
+from mhsa_lib.experiments.translation.worth import nats as nats

@@ -10,13 +10,14 @@ arrives instead of weights, and the alignment error of a translator).
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from mhsa_lib import masks
 from mhsa_lib.examples import language
-from mhsa_lib.experiments.translation.cost import nats_of
+from mhsa_lib.experiments.translation.worth import nats_of
 from mhsa_lib.trace import trace
 from mhsa_lib.transformer import PAD, EncoderDecoder, Memory, shifted
 
@@ -31,23 +32,24 @@ def gold(pairs: Sequence[language.Pair]) -> Tensor:
     table = torch.zeros(*target.shape, source.shape[-1], dtype=torch.bool)
     for sentence, pair in enumerate(pairs):
         for place, word in enumerate(pair.words):
-            table[sentence, place, [*word.aligned]] = True
+            for at in word.aligned:
+                table[sentence, place, at] = True
     return table
 
 
-def missed(table: Tensor, aligned: Tensor) -> float:
+def missed(table: Tensor, aligned: Tensor) -> Tensor:
     """Share of the aligned words whose largest number stands at another word's source.
 
-    ``table`` may have more axes in front, which are not averaged: then a list comes back.
+    ``table`` is (…, sentence, token, source word), the share (…).
 
     >>> aligned = torch.tensor([[[True, False], [False, True], [False, False]]])
-    >>> missed(torch.tensor([[[0.9, 0.1], [0.8, 0.2], [0.5, 0.5]]]), aligned)
+    >>> missed(torch.tensor([[[0.9, 0.1], [0.8, 0.2], [0.5, 0.5]]]), aligned).item()
     0.5
     """
     known = aligned.any(dim=-1)
     largest = table.argmax(dim=-1, keepdim=True)
     hit = aligned.expand_as(table).gather(-1, largest)[..., 0]
-    return (~hit[..., known]).double().mean(dim=-1).tolist()
+    return (~hit[..., known]).double().mean(dim=-1)
 
 
 @torch.no_grad()
@@ -124,7 +126,7 @@ def by_position(known: Sequence[language.Pair], pairs: Sequence[language.Pair]) 
 
     >>> pairs = language.translations("rolan ot meti balo")
     >>> by_position(pairs, pairs)[0, 1].tolist()
-    [0.0, 1.0, 0.0, 3.0]
+    [0.0, 0.0, 0.0, 2.0]
     """
     seen: Counter[tuple[int, int, int]] = Counter(
         (len(pair.source), place, at)
@@ -147,7 +149,8 @@ def _watched(
     source, target = language.batch(pairs)
     found = []
     with ExitStack() as stack:
-        attentions = [layer.cross_attention for layer in model.decoder]  # type: ignore[union-attr]
+        layers: list[Any] = [*model.decoder]
+        attentions = [layer.cross_attention for layer in layers]
         wires = [stack.enter_context(trace(attention)) for attention in attentions]
         model(source, shifted(target)[0])
     for attention, seen in zip(attentions, wires, strict=True):

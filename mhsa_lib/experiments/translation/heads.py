@@ -9,7 +9,7 @@ and any place, is one that they could have seen, and wrong nearly always.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -70,7 +70,7 @@ def heads_of(model: EncoderDecoder, *kinds: str) -> tuple[Head, ...]:
         for kind in KINDS
         if kind in (kinds or KINDS)
         for layer in range(len(model.encoder))
-        for head in range(model.get_submodule(KINDS[kind].format(layer)).n_heads)
+        for head in range(_n_heads(model, KINDS[kind].format(layer)))
     )
 
 
@@ -149,6 +149,11 @@ def without(
         for path, change in changes.items():
             stack.enter_context(edit(model.get_submodule(path), "z", partial(_put, change)))
         yield
+
+
+def _n_heads(model: EncoderDecoder, path: str) -> int:
+    attention: Any = model.get_submodule(path)
+    return attention.n_heads
 
 
 def _put(changes: dict[int, Change], z: Tensor) -> Tensor:

@@ -23,10 +23,10 @@ UNSEEN = 2**20
 """Seeds of ``language.pairs`` below this one are never drawn in training."""
 
 
-def model(seed: int) -> EncoderDecoder:
+def untrained(seed: int) -> EncoderDecoder:
     """The model before training: 2 + 2 layers with 4 heads on 64 columns.
 
-    >>> sum(parameter.numel() for parameter in model(seed=0).parameters())
+    >>> sum(parameter.numel() for parameter in untrained(seed=0).parameters())
     176512
     """
     with torch.random.fork_rng(devices=[]):
@@ -41,11 +41,21 @@ def train(seed: int, n_steps: int = STEPS) -> tuple[EncoderDecoder, list[float]]
     >>> len(losses)
     3
     """
-    untrained = model(seed)
+    model = untrained(seed)
+    return model, fitted(model, seed, n_steps)
+
+
+def fitted(model: EncoderDecoder, seed: int, n_steps: int = STEPS) -> list[float]:
+    """The loss of every step of the training of a model, which is frozen then.
+
+    >>> len(fitted(untrained(seed=1), seed=1, n_steps=2))
+    2
+    """
     losses = fit(
-        untrained, draw, n_steps, seed=seed, learning_rate=LEARNING_RATE, loss=of_translations
+        model, draw, n_steps, seed=seed, learning_rate=LEARNING_RATE, loss=of_translations
     )
-    return untrained.requires_grad_(False), losses
+    model.requires_grad_(False)
+    return losses
 
 
 def draw(generator: torch.Generator) -> Batch:

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from mhsa_lib.examples import language
 from mhsa_lib.experiments.translation import alignment
-from mhsa_lib.experiments.translation.cost import ASKED, asked, by_task, cost, nats
 from mhsa_lib.experiments.translation.heads import (
     KINDS,
     Head,
@@ -20,6 +19,7 @@ from mhsa_lib.experiments.translation.heads import (
     seen,
     without,
 )
+from mhsa_lib.experiments.translation.worth import ASKED, asked, by_task, cost, nats
 from mhsa_lib.transformer import EncoderDecoder, greedy
 
 TESTED, SEEN, COUNTED = 512, 512, 4000
@@ -50,7 +50,7 @@ def ways(model: EncoderDecoder, n: int = SEEN) -> dict[str, Instead]:
     """The three ways to switch a head of this model off, by name.
 
     >>> from mhsa_lib.experiments.translation import learning
-    >>> [*ways(learning.model(seed=0), n=4)]
+    >>> [*ways(learning.untrained(seed=0), n=4)]
     ['zero', 'mean', 'resample']
     """
     found = seen(model, other_pairs(n))
@@ -61,7 +61,7 @@ def groups(model: EncoderDecoder) -> dict[str, tuple[Head, ...]]:
     """Every head alone, and all heads of every kind.
 
     >>> from mhsa_lib.experiments.translation import learning
-    >>> {**groups(learning.model(seed=0))}["cross L1H2"]
+    >>> {**groups(learning.untrained(seed=0))}["cross L1H2"]
     (cross L1H2,)
     """
     alone = {str(head): (head,) for head in heads_of(model)}
@@ -78,9 +78,9 @@ def more(
     """Nats (sentence, token) that every word costs more than in the ``whole`` model.
 
     >>> from mhsa_lib.experiments.translation import learning
-    >>> model = learning.model(seed=0)
-    >>> more(model, fresh_pairs(4), heads_of(model), by_zero).shape
-    torch.Size([4, 13])
+    >>> model = learning.untrained(seed=0)
+    >>> more(model, fresh_pairs(64), heads_of(model), by_zero).shape
+    torch.Size([64, 13])
     """
     whole = nats(model, pairs) if whole is None else whole
     with without(model, off, instead):
@@ -91,7 +91,7 @@ def translated(model: EncoderDecoder, pairs: Sequence[language.Pair]) -> float:
     """Share of the sources whose greedy translation is one of the four right ones.
 
     >>> from mhsa_lib.experiments.translation import learning
-    >>> translated(learning.model(seed=0), fresh_pairs(2))
+    >>> translated(learning.untrained(seed=0), fresh_pairs(2))
     0.0
     """
     said = map(language.TARGET.words, greedy(model, language.batch(pairs)[0]).ids)
@@ -108,7 +108,7 @@ def missed(
     """Alignment errors of every measure; lists are (layer, head) or (layer).
 
     >>> from mhsa_lib.experiments.translation import learning
-    >>> [*missed(learning.model(seed=0), fresh_pairs(4), other_pairs(4))][:2]
+    >>> [*missed(learning.untrained(seed=0), fresh_pairs(4), other_pairs(4))][:2]
     ['weights of a head', 'norms of a head']
     """
     aligned = alignment.gold(pairs)
@@ -124,7 +124,7 @@ def missed(
         "hiding a row": alignment.hidden(model, pairs),
         "positions": alignment.by_position(known, pairs),
     }
-    return {name: alignment.missed(table, aligned) for name, table in tables.items()}
+    return {name: alignment.missed(table, aligned).tolist() for name, table in tables.items()}
 
 
 def measured(model: EncoderDecoder, untrained: EncoderDecoder) -> dict[str, Any]:

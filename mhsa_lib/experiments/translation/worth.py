@@ -16,7 +16,7 @@ from mhsa_lib.examples import language
 from mhsa_lib.transformer import PAD, EncoderDecoder, shifted
 
 ANY = "any"
-"""Every word that tests a task: all but the greeting, repeated nouns and the end."""
+"""Every word that tests a task: all but the greeting and the end."""
 
 ASKED = (*language.TASKS, ANY)
 """What costs are given for."""
@@ -72,8 +72,7 @@ def asked(pairs: Sequence[language.Pair], task: str) -> Tensor:
 def by_task(more: Tensor, pairs: Sequence[language.Pair]) -> dict[str, float]:
     """The mean of some nats (sentence, token) over the words of each task, and of any.
 
-    >>> pairs = language.pairs(8)
-    >>> by_task(torch.ones(8, 13), pairs)
+    >>> by_task(torch.ones(64, 13), language.pairs(64))
     {'order': 1.0, 'sense': 1.0, 'agreement': 1.0, 'count': 1.0, 'any': 1.0}
     """
     return {task: more[asked(pairs, task)].mean().item() for task in ASKED}
@@ -95,8 +94,8 @@ def cost(more: Tensor, where: Tensor, *, n_draws: int = 2000, seed: int = 0) -> 
             f"nats {tuple(more.shape)} and places {tuple(where.shape)} with {int(where.sum())} "
             f"words; give one shape, (sentence, token), and at least one word."
         )
-    n = len(more)
     sums, words = (more * where).sum(dim=1).double(), where.sum(dim=1).double()
+    n = len(sums)
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.randint(n, (n_draws, n), generator=generator)
     means = sums[drawn].sum(dim=1) / words[drawn].sum(dim=1)

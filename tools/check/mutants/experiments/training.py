@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/experiments`."""
+"""Mistakes in plain experiments, and in their training."""
 
 from tools.check.mutant import Mutant
 

@@ -1,0 +1,1 @@
+"""Mistakes in `mhsa_lib/experiments`."""
