@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { loadAsset, sized, weight } from "../../mhsa_lib/widgets/shared/assets.js";
 import { compared } from "../../mhsa_lib/widgets/translator_lab/compare.js";
 import { read, wordsOf } from "../../mhsa_lib/widgets/translator_lab/rules.js";
 import { alignedOf, sides } from "../../mhsa_lib/widgets/translator_lab/running.js";
@@ -22,51 +21,6 @@ const tables = {
   greetings: { hai: "a", "hoila ren": "o" },
   lengths: [4, 12],
 };
-
-const kinds = (said, right) =>
-  compared(said.split(""), right.split("")).map(({ said, right, wrong }) => [
-    said === null ? "-" : said,
-    right === null ? "-" : right,
-    wrong ? "✗" : "✓",
-  ]);
-
-test("a word too few, too many or other than the right one is found where it is", () => {
-  assert.deepEqual(
-    kinds("abc", "abc").map((one) => one.join("")),
-    ["00✓", "11✓", "22✓"],
-  );
-  assert.deepEqual(
-    kinds("axc", "abc").map((one) => one.join("")),
-    ["00✓", "11✗", "22✓"],
-  );
-  assert.deepEqual(
-    kinds("ac", "abc").map((one) => one.join("")),
-    ["00✓", "-1✗", "12✓"],
-  );
-  assert.deepEqual(
-    kinds("abbc", "abc").map((one) => one.join("")),
-    ["00✓", "11✓", "2-✗", "32✓"],
-  );
-  assert.deepEqual(
-    kinds("", "ab").map((one) => one.join("")),
-    ["-0✗", "-1✗"],
-  );
-});
-
-test("never more mistakes are counted than there are", () => {
-  const fewest = (a, b) => {
-    if (!a || !b) return a.length + b.length;
-    const swap = fewest(a.slice(1), b.slice(1)) + (a[0] === b[0] ? 0 : 1);
-    return Math.min(swap, fewest(a.slice(1), b) + 1, fewest(a, b.slice(1)) + 1);
-  };
-  const texts = ["", "a", "ab", "ba", "aab", "abab", "bbaab", "babba"];
-  for (const one of texts) {
-    for (const other of texts) {
-      const wrong = kinds(one, other).filter(([, , mark]) => mark === "✗").length;
-      assert.equal(wrong, fewest(one, other), `${one} ${other}`);
-    }
-  }
-});
 
 const shown = {
   source: ["rolan", "ot", "meti", "balo"],
@@ -152,64 +106,4 @@ test("drawn sentences are known and differ", () => {
   const texts = Array.from({ length: 100 }, () => drawn(tables));
   for (const text of texts) assert.equal(wordsOf(read(text, tables).sentence).join(" "), text);
   assert.ok(new Set(texts).size > 50);
-});
-
-test("a size is said as a reader knows it", () => {
-  const sizes = [48, 470_751, 999_499, 999_500, 60_000_000].map(sized);
-  assert.deepEqual(sizes, ["0.048 kB", "471 kB", "999 kB", "1 MB", "60 MB"]);
-});
-
-/** A kernel that answers with some parts, and says more than it is asked for. */
-function kernel(parts) {
-  const listeners = new Set();
-  return {
-    asked: [],
-    listeners,
-    on: (_, listen) => listeners.add(listen),
-    off: (_, listen) => listeners.delete(listen),
-    send({ asset, part }) {
-      this.asked.push(part);
-      const answer = (key) => {
-        const buffers = [new DataView(Uint8Array.from(parts[part] ?? []).buffer)];
-        for (const listen of [...listeners]) listen({ asset: key, part }, buffers);
-      };
-      answer("another");
-      queueMicrotask(() => answer(asset));
-    },
-  };
-}
-
-const asset = { key: "some-1", parts: 3, bytes: 5, files: 99 };
-const load = (model, progress = () => {}, life = new AbortController()) =>
-  loadAsset(asset, model, life.signal, progress);
-
-test("where a kernel is, it sends part after part", async () => {
-  const [model, seen] = [kernel([[1, 2], [3, 4], [5]]), []];
-  assert.deepEqual([...(await load(model, (parts) => seen.push(parts)))], [1, 2, 3, 4, 5]);
-  assert.deepEqual([model.asked, seen, model.listeners.size], [[0, 1, 2], [0, 1, 2, 3], 0]);
-  assert.deepEqual([weight(asset, model), weight(asset, {})], [5, 99]);
-});
-
-test("an asset with other bytes than it should have is refused", async () => {
-  await assert.rejects(load(kernel([[1, 2], [3, 4], []])), /some-1 does not have the 5 bytes/);
-  await assert.rejects(
-    load(
-      kernel([
-        [1, 2],
-        [3, 4],
-        [5, 6],
-      ]),
-    ),
-    /does not have the 5 bytes/,
-  );
-});
-
-test("a figure that is taken away stops waiting", async () => {
-  const [model, life] = [kernel([]), new AbortController()];
-  model.send = () => life.abort();
-  await assert.rejects(
-    load(model, () => {}, life),
-    /taken away/,
-  );
-  assert.equal(model.listeners.size, 0);
 });

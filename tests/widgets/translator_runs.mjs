@@ -1,4 +1,4 @@
-// The page's translator on many sentences: weights and cases come as JSON, what it writes goes back.
+// The page's translator on many sentences: weights and cases come as JSON, what it writes goes out.
 
 import { readFileSync } from "node:fs";
 
