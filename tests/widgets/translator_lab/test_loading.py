@@ -22,6 +22,9 @@ def test_nothing_is_loaded_before_the_button_is_pressed_and_its_size_is_true(
         "By the rules: hai dastu dastu dastu nalesh nolu krada"
     )
     assert page.locator(".mhsa-gold").count() == 8
+    page.get_by_label("The translation begins with").select_option("hoi")
+    page.get_by_text("By the rules: hoi dastu dastu dastu nalesh nolu krado").wait_for()
+    page.get_by_label("The translation begins with").select_option("what the model likes")
     (size,) = beside.values()
     page.get_by_role("button", name=f"Load the model ({size / 1000:.0f} kB)").click()
     page.locator(".mhsa-said-words").wait_for()

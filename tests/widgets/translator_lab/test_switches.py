@@ -2,11 +2,14 @@
 
 import pytest
 
+from mhsa_lib.examples.language import TARGET
 from mhsa_lib.experiments.translation import heads_of
 from mhsa_lib.widgets import TranslatorLab
 from mhsa_lib.widgets.translator_lab import weights
+from mhsa_lib.widgets.translator_lab.translator_lab import heads_by_name
+from mhsa_lib.widgets.translator_lab.written import written
 from tests.widgets.conftest import said
-from tests.widgets.translator_lab.reader import CROSS, head, translation, words
+from tests.widgets.translator_lab.reader import CROSS, SENTENCE, head, translation, words
 
 HEADS = [repr(head) for head in heads_of(weights.MODEL())]
 
@@ -49,15 +52,18 @@ def test_the_space_bar_switches_a_head_and_enter_a_layer(loaded):
 
 @pytest.mark.parametrize("instead", ["zero", "mean"])
 def test_every_head_alone_does_what_it_does_in_python(loaded, instead):
-    page = loaded(TranslatorLab(greeting="hoila ren"))
+    page = loaded(TranslatorLab())
     page.get_by_label("a head that is off gives").select_option(
         index=["zero", "mean"].index(instead)
     )
     assert page.get_by_role("checkbox").count() == len(HEADS) == 24
     for name in HEADS:
         head(page, name).uncheck()
-        alone = TranslatorLab(greeting="hoila ren", off=[name], instead=instead)
-        assert translation(page) == alone.translation, name
+        ids, logits = written(SENTENCE, "", [heads_by_name()[name]], instead)
+        assert translation(page) == " ".join(TARGET.words(ids[0])), name
+        sure = logits[0].softmax(dim=-1).gather(-1, ids[0, :, None])[:, 0].tolist()
+        chances = map(float, page.locator(".mhsa-chance").all_inner_texts())
+        assert [*chances] == pytest.approx(sure, abs=0.006), name
         head(page, name).check()
 
 
