@@ -1,6 +1,7 @@
 """Training curves of an experiment: every seed of every arm, and when it arrived."""
 
 from math import ceil
+from textwrap import fill
 
 from mhsa_lib.plots import style
 from mhsa_lib.plots.charts import plain
@@ -25,7 +26,7 @@ def learning(runs: Runs) -> None:
     ...               ("a", "b"), ("It does.",), "0" * 40, "2026-01-31"))
     """
     rows = ceil(len(runs.arms) / ROW)
-    fig = style.figure(7.2, 1.9 * rows + 0.5)
+    fig = style.figure(7.2, 2.1 * rows + 0.5)
     axes = fig.subplots(rows, ROW, sharex=True, sharey=True, squeeze=False).flatten()
     for ax in axes[len(runs.arms) :]:
         ax.set_visible(False)
@@ -41,7 +42,8 @@ def learning(runs: Runs) -> None:
         on_axis = [0.03] * len(arrived)
         ax.plot(arrived, on_axis, "^", color=style.INK, transform=ax.get_xaxis_transform())
         plain(ax, "", "")
-        ax.set_title(style.label(name, longest=34), fontsize=style.TEXT, parse_math=False)
+        title = fill(style.label(name, longest=44), 24)
+        ax.set_title(title, fontsize=style.TEXT, parse_math=False)
         below = place + ROW >= len(runs.arms)
         ax.tick_params(labelbottom=below)
     said = "step; ▲ a seed, from here on at 95 % of what can be learned"
