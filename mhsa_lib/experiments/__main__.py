@@ -2,7 +2,7 @@
 
 python -m mhsa_lib.experiments --list
 python -m mhsa_lib.experiments overlapped                          goes on where it stopped
-python -m mhsa_lib.experiments overlapped --again "4 heads of 6" 3
+python -m mhsa_lib.experiments overlapped --again "4 heads of 3" 3
 """
 
 import argparse
@@ -41,12 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def described(name: str) -> str:
     """An experiment as ``--list`` shows it: question, predictions, runtime, stored date."""
     experiment = listing.find(name)
-    try:
+    stored = "not stored"
+    if (run_files.FOLDER / f"{name}.json").is_file():  # a file that cannot be read is an error
         runs = run_files.kept(name)
         minutes, processes = runs.machine["seconds"] / 60, runs.machine["processes"]
         stored = f"stored {runs.date}: {minutes:.0f} minutes of processor on {processes} cores"
-    except ValueError:
-        stored = "not stored"
     expected = planned.expected(experiment, 84)
     return "\n".join([str(experiment), indent(expected, "  "), f"  {stored}"])
 

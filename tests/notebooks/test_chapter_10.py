@@ -1,0 +1,51 @@
+"""Chapter 10: what its sentences say of one model and of the dictionary, beside the outputs."""
+
+import math
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from mhsa_lib.examples.language.words import AMBIGUOUS, DRY, WET
+from mhsa_lib.results import translators
+from mhsa_lib.widgets import TranslatorLab
+from mhsa_lib.widgets.translator_lab.translator_lab import heads_by_name
+
+FILE = Path(__file__).parents[2] / "notebooks" / "10_in_a_transformer.ipynb"
+NOTEBOOK = nbformat.read(FILE, as_version=4)
+TEXT = "rolan ot meti balo ke tekan ip balo"
+
+
+def prose_with(words: str) -> str:
+    (found,) = (
+        c.source for c in NOTEBOOK.cells if c.cell_type == "markdown" and words in c.source
+    )
+    return found
+
+
+def test_one_head_alone_breaks_the_sentence_and_by_a_single_letter():
+    assert 'Without "decoder L1H1" a single letter is wrong.' in prose_with("{admonition} Try")
+    assert any(cell.source == "widgets.TranslatorLab(text)" for cell in NOTEBOOK.cells)
+    lab, broken = TranslatorLab(TEXT), {}
+    for name in heads_by_name():
+        lab.off = [name]
+        if lab.translation != lab.right:
+            broken[name] = [
+                a + b for a, b in zip(lab.translation, lab.right, strict=True) if a != b
+            ]
+    assert broken == {"decoder L1H1": ["ao"]}
+
+
+def test_the_words_that_an_exercise_lists_are_those_of_the_dictionary():
+    text = prose_with("Six nouns have two meanings: ")
+    nouns = text.split("two meanings: ")[1].split(".")[0].split(", ")
+    wet = text.split("Wet verbs are ")[1].split(";")[0].split(", ")
+    dry = text.split("dry ones ")[1].split(".")[0].split(", ")
+    assert (len(nouns), set(nouns)) == (6, set(AMBIGUOUS))
+    assert (set(wet), set(dry)) == (set(WET), set(DRY))
+
+
+def test_sense_costs_about_twice_a_guess_without_the_encoders_attention():
+    assert "sense costs about twice ln 2" in prose_with("sense costs about twice")
+    found = translators.kept().off("encoder self-attention", "sense")
+    assert sum(found) / len(found) == pytest.approx(2 * math.log(2), rel=0.15)
