@@ -1,5 +1,6 @@
 """The task of the experiment: every question has one answer, and it is the one asked for."""
 
+import pytest
 import torch
 
 from mhsa_lib.experiments import grouped
@@ -34,11 +35,14 @@ def test_a_question_says_nothing_of_its_answer():
     assert (shares - 1 / VALUES).abs().max() < 0.05
 
 
-def test_the_models_share_keys_as_their_names_say():
-    for name, build in grouped.models().items():
-        (attention,) = build().attentions
-        sizes = attention.n_heads, attention.n_kv_heads, attention.d_head
-        numbers = [int(word) for word in name.replace(",", "").split() if word.isdigit()]
-        n_heads, d_head = numbers[0], numbers[-1]
-        n_kv_heads = n_heads if len(numbers) == 2 else numbers[1]
-        assert sizes == (n_heads, n_kv_heads, d_head), name
+@pytest.mark.parametrize("name", [*grouped.ARMS])
+def test_an_arm_shares_keys_as_its_name_says(name):
+    (attention,) = grouped.ARMS[name].build().attentions
+    numbers = [int(word) for word in name.replace(",", "").split() if word.isdigit()]
+    n_heads, d_head = numbers[0], numbers[-1]
+    n_kv_heads = n_heads if len(numbers) == 2 else numbers[1]
+    assert (attention.n_heads, attention.n_kv_heads, attention.d_head) == (
+        n_heads,
+        n_kv_heads,
+        d_head,
+    )
