@@ -15,7 +15,6 @@ that plain heads and those on one key come to 1.
 """
 
 from dataclasses import replace
-from functools import partial
 
 import torch
 from torch import Tensor

@@ -1,7 +1,7 @@
 """Where measured numbers are kept: of experiments, every seed; of benchmarks, every run.
 
-``experiments`` reads the numbers of an experiment, ``benchmarks`` those of a benchmark, from
-JSON files in ``data``. A benchmark is a list of ``cells`` (what is timed) with ``records``
+``run_files`` reads the runs of an experiment, ``benchmarks`` the times of a benchmark, from JSON
+files in ``data``. A benchmark is a list of ``cells`` (what is timed) with ``records``
 (what was found), shown as ``tables``.
 
 Arms of an experiment are compared by one statistic: ``runs`` has their ``curves``, ``paired``
@@ -9,6 +9,5 @@ their differences seed by seed (``censored`` those of steps that may be never), 
 may be said of them, and ``sentences`` says it. ``overview`` has a row for each arm.
 """
 
-from mhsa_lib.results import run_files as run_files
-from mhsa_lib.results.experiments import kept as kept
 from mhsa_lib.results.overview import overview as overview
+from mhsa_lib.results.run_files import kept as kept

@@ -40,7 +40,7 @@ READ_FIRST = [
     *("trace.provenance", "cache.positions", "cache.remembering"),
     *("costs.formulas", "costs.variant_costs", "costs.configurations", "costs.roofline"),
     *("costs.hardware", "profiling.timing", "convert", "examples.two_tokens"),
-    *("experiments.training", "results.experiments", "results.decimals", "results.student"),
+    *("experiments.training", "results.decimals", "results.student"),
     *("results.sign_flips", "results.holm", "results.paired", "results.censored"),
     *("results.curves", "results.claims", "results.sentences", "results.whole"),
     *("checks.ids", "cache.fixed", "transformer.ids", "transformer.layers"),

@@ -5,15 +5,9 @@ import torch
 from mhsa_lib import masks, plots
 from mhsa_lib.costs.roofline import Rates
 from mhsa_lib.results.curves import Curve
-from mhsa_lib.results.experiments import Results
 from mhsa_lib.results.paired import Measure
 from mhsa_lib.results.runs import Arm, Runs
 from tests.plots.inputs import TOKENS, traced
-
-
-def demo(models, numbers):
-    values, sizes = dict.fromkeys(models, numbers), dict.fromkeys(models, 5)
-    return Results("demo", "?", "accuracy", tuple(range(len(numbers))), sizes, values, {})
 
 
 def experiment(names):
@@ -44,9 +38,9 @@ PICTURES = {
         {f"implementation {i}": {f"case {j}": 3e-7 for j in range(18)} for i in range(9)}
     ),
     "curves": lambda: plots.curves([1, 2, 4], {"a": [1, 2, 4], "b": [1, 2, 3]}, "n", "s", "xy"),
-    "seeds": lambda: plots.seeds(demo(["plain", "grouped"], (0.5, 0.7, 0.6))),
+    "seeds": lambda: plots.seeds(dict.fromkeys(["plain", "grouped"], (0.5, 0.7)), "accuracy"),
     "seeds, large": lambda: plots.seeds(
-        demo([f"attention {i} $x_" + "x" * 60 for i in range(7)], (0.5,) * 8 + (0.9,))
+        {f"attention {i} $x_" + "x" * 60: (0.5,) * 8 + (0.9,) for i in range(7)}, "accuracy"
     ),
     "learning": lambda: plots.learning(experiment(["plain", "again"])),
     "learning, large": lambda: plots.learning(

@@ -18,6 +18,13 @@ MUTANTS = [
         "experiments/grouped",
     ),
     Mutant(
+        "experiment composed: places are counted from the question's number",
+        "experiments/composed.py",
+        "question // ATTRIBUTES, question % ATTRIBUTES",
+        "question // PLACES, question % PLACES",
+        "experiments/composed",
+    ),
+    Mutant(
         "experiment overlapped: the bits of the table's order, not of the keys'",
         "experiments/overlapped.py",
         "table = 2 * order + bits.gather(1, order)",

@@ -1,14 +1,14 @@
-"""Mistakes in `mhsa_lib/results`: experiments and benchmarks."""
+"""Mistakes in what is stored: how far seeds lie apart, and benchmarks."""
 
 from tools.check.mutant import Mutant
 
 MUTANTS = [
     Mutant(
-        "results: spread divided by n",
-        "results/experiments.py",
+        "seeds: spread divided by n",
+        "plots/spread.py",
         "from statistics import mean, stdev",
         "from statistics import mean, pstdev as stdev",
-        "results/experiments",
+        "plots/spread",
     ),
     Mutant(
         "bench: a win inside the band",
