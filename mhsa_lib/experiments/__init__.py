@@ -9,4 +9,5 @@ sentences what came out.
 from mhsa_lib.experiments.planned import answers as answers
 from mhsa_lib.experiments.planned import expected as expected
 from mhsa_lib.experiments.planned import told as told
+from mhsa_lib.experiments.repeating import again as again
 from mhsa_lib.experiments.trials import trial as trial

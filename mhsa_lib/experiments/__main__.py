@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import indent
 
 from mhsa_lib.experiments import listing, planned, running
-from mhsa_lib.experiments.trials import trial
+from mhsa_lib.experiments.repeating import again
 from mhsa_lib.results import run_files
 from mhsa_lib.results.runs import Runs
 
@@ -33,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     elif options.name not in listing.names():
         parser.error(f"{options.name} is no experiment; there are {', '.join(listing.names())}")
     elif options.again is not None:
-        print(again(options.name, options.again[0], int(options.again[1])))
+        arm, seed = options.again
+        apart = again(options.name, arm, int(seed))
+        print(f"{arm}, seed {seed}: the curves differ by at most {apart:g}; 0 is bit for bit.")
     else:
         print(_run(options))
 
@@ -48,18 +50,6 @@ def described(name: str) -> str:
         stored = f"stored {runs.date}: {minutes:.0f} minutes of processor on {processes} cores"
     expected = planned.expected(experiment, 84)
     return "\n".join([str(experiment), indent(expected, "  "), f"  {stored}"])
-
-
-def again(name: str, arm: str, seed: int) -> str:
-    """Train one stored curve again, and say how far it is from what is kept."""
-    runs = run_files.kept(name)
-    stored = runs.arm(arm)
-    if seed not in stored.curves:
-        raise ValueError(f"seed={seed} is not stored; there are: {list(runs.seeds)}.")
-    curve = trial(listing.find(name), arm, stored.learning_rate, seed)
-    both = zip(curve.values, stored.curves[seed].values, strict=True)
-    apart = max(abs(float(a) - float(b)) for a, b in both)
-    return f"{arm}, seed {seed}: the curves differ by at most {apart:g}; 0 is bit for bit."
 
 
 def _run(options: argparse.Namespace) -> Runs:

@@ -23,7 +23,9 @@ def seeds(values: Mapping[str, Sequence[float]], measure: str) -> None:
     for row, numbers in enumerate(values.values()):
         colour = style.SERIES[row % len(style.SERIES)]
         middle, spread = mean(numbers), stdev(numbers)
-        ax.errorbar(middle, row, xerr=spread, fmt="|", color=style.INK, markersize=18, capsize=4)
+        ax.errorbar(
+            middle, row, xerr=spread, fmt="|", color=style.INK, markersize=18, capsize=4
+        )
         ax.plot(numbers, [row] * len(numbers), "osD^vP*X"[row % 8], color=colour, alpha=0.8)
         ax.annotate(
             f"{middle:.3f} ± {spread:.3f}",
