@@ -1,7 +1,7 @@
 """Where measured numbers are kept: of experiments, every seed; of benchmarks, every run.
 
-``run_files`` reads the runs of an experiment, ``benchmarks`` the times of a benchmark, from JSON
-files in ``data``. A benchmark is a list of ``cells`` (what is timed) with ``records``
+``run_files`` reads the runs of an experiment, ``benchmarks`` the times of a benchmark; both are
+JSON in ``data``. A benchmark is a list of ``cells`` (what is timed) with ``records``
 (what was found), shown as ``tables``.
 
 Arms of an experiment are compared by one statistic: ``runs`` has their ``curves``, ``paired``
