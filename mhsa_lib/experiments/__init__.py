@@ -6,6 +6,7 @@ be compared. ``python -m mhsa_lib.experiments NAME`` tunes and trains it (``runn
 sentences what came out.
 """
 
+from mhsa_lib.experiments.listing import find as find
 from mhsa_lib.experiments.planned import answers as answers
 from mhsa_lib.experiments.planned import expected as expected
 from mhsa_lib.experiments.planned import told as told
