@@ -24,12 +24,14 @@ from mhsa_lib.plots.spread import seeds as seeds
 from mhsa_lib.plots.squares import mask as mask
 from mhsa_lib.plots.squares import wall as wall
 from mhsa_lib.plots.trace_boxes import pipeline as pipeline
+from mhsa_lib.plots.transformer_boxes import encoder_decoder as encoder_decoder
 
 __all__ = [
     "arcs",
     "bars",
     "contributions",
     "curves",
+    "encoder_decoder",
     "heads",
     "heat_map",
     "layers_by_heads",

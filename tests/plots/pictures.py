@@ -7,6 +7,7 @@ from mhsa_lib.costs.roofline import Rates
 from mhsa_lib.results.curves import Curve
 from mhsa_lib.results.paired import Measure
 from mhsa_lib.results.runs import Arm, Runs
+from mhsa_lib.transformer import EncoderDecoder
 from tests.plots.inputs import TOKENS, traced
 
 
@@ -41,6 +42,10 @@ PICTURES = {
     "seeds": lambda: plots.seeds(dict.fromkeys(["plain", "grouped"], (0.5, 0.7)), "accuracy"),
     "seeds, large": lambda: plots.seeds(
         {f"attention {i} $x_" + "x" * 60: (0.5,) * 8 + (0.9,) for i in range(7)}, "accuracy"
+    ),
+    "encoder_decoder": lambda: plots.encoder_decoder(EncoderDecoder(9, 9, 5, n_layers=1)),
+    "encoder_decoder, large": lambda: plots.encoder_decoder(
+        EncoderDecoder(9, 9, 5, d_model=120, n_heads=120, n_layers=4)
     ),
     "learning": lambda: plots.learning(experiment(["plain", "again"])),
     "learning, large": lambda: plots.learning(

@@ -4,6 +4,13 @@ from tools.check.mutant import Mutant
 
 MUTANTS = [
     Mutant(
+        "encoder_decoder: the memory's keys and values go to self-attention",
+        "plots/transformer_boxes.py",
+        'if kind == "cross_attention":',
+        'if kind == "masked":',
+        "plots/transformer_boxes",
+    ),
+    Mutant(
         "plot: a roof without a slope",
         "plots/roof.py",
         "limits.attainable(intensity, *rates) for",
