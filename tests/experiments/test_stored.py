@@ -5,7 +5,8 @@ from statistics import median
 
 import pytest
 
-from mhsa_lib.experiments import collaborative, listing, overlapped, planned, running
+from mhsa_lib.experiments import collaborative, grouped, listing, mixture, overlapped
+from mhsa_lib.experiments import planned, running
 from mhsa_lib.experiments.__main__ import described, main
 from mhsa_lib.experiments.repeating import again
 from mhsa_lib.results import run_files
@@ -122,9 +123,7 @@ def test_the_command_line_refuses_what_there_is_not(capsys):
     assert "nope is no experiment; there are" in capsys.readouterr().err
     with pytest.raises(ValueError, match=r"seed=77 is not stored; there are: \[0, 1"):
         again(NAMES[0], next(iter(run_files.kept(NAMES[0]).arms)), 77)
-    with pytest.raises(
-        ValueError, match=r"n_steps=3 ends before the first evaluation"
-    ):
+    with pytest.raises(ValueError, match=r"n_steps=3 ends before the first evaluation"):
         again(NAMES[0], next(iter(run_files.kept(NAMES[0]).arms)), 0, n_steps=3)
 
 
@@ -132,6 +131,8 @@ def test_the_command_line_refuses_what_there_is_not(capsys):
 
 SAID = {
     "collaborative": ["not told apart"] * 4 + ["the same within the margin", None],
+    "grouped": ["not told apart"] * 5 + ["the same within the margin"],
+    "mixture": ["not told apart"] * 6,
     "overlapped": ["less", "not told apart", "not told apart", "not told apart", None,
                    "not told apart"],
 }  # fmt: skip
@@ -178,3 +179,38 @@ def test_collaborative_heads_come_in_an_evaluation_earlier_and_most_rates_are_th
     assert medians[f"collaborative, {four}"] > medians[f"plain, {four}"]
     largest = [arm.learning_rate == max(arm.rates) for arm in runs.arms.values()]
     assert sum(largest) > len(largest) / 2
+
+
+def seeds_below(runs, value):
+    return {
+        name: sum(ending(curve).mean < value for curve in arm.curves.values())
+        for name, arm in runs.arms.items()
+    }
+
+
+def test_only_narrow_queries_on_one_key_leave_late_seeds():
+    runs = run_files.kept("grouped")
+    below = {name: n for name, n in seeds_below(runs, 0.998).items() if n}
+    assert below == {grouped.MQA: 3, grouped.SAME_FLOPS: 2}
+    assert {name for name, arm in runs.arms.items() if latest(arm, runs.level) > 800} == {
+        *below
+    }
+    assert {arm.settings["parameters"] for arm in runs.arms.values()} == {9_213, 8_893}
+
+
+def test_where_heads_are_skipped_about_half_of_the_seeds_stop_a_little_short():
+    runs = run_files.kept("mixture")
+    below = {name: n for name, n in seeds_below(runs, 0.99).items() if n}
+    assert below == {mixture.HALF: 5, mixture.UNBALANCED: 4}
+    medians = {
+        name: median(
+            steps_to(curve, runs.level) or runs.horizon + 1 for curve in arm.curves.values()
+        )
+        for name, arm in runs.arms.items()
+    }
+    assert min(medians, key=medians.get) == mixture.ALL
+    assert all(steps_to(c, runs.level) for c in runs.arm(mixture.UNBALANCED).curves.values())
+
+
+def latest(arm, level):
+    return max(steps_to(curve, level) for curve in arm.curves.values())
