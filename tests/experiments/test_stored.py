@@ -5,8 +5,15 @@ from statistics import median
 
 import pytest
 
-from mhsa_lib.experiments import collaborative, grouped, listing, mixture, overlapped
-from mhsa_lib.experiments import planned, running
+from mhsa_lib.experiments import (
+    collaborative,
+    grouped,
+    listing,
+    mixture,
+    overlapped,
+    planned,
+    running,
+)
 from mhsa_lib.experiments.__main__ import described, main
 from mhsa_lib.experiments.repeating import again
 from mhsa_lib.results import run_files
