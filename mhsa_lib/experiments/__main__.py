@@ -8,6 +8,7 @@ python -m mhsa_lib.experiments overlapped --again "4 heads of 3" 3
 import argparse
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from textwrap import indent
 
@@ -29,7 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     options = parser.parse_args(arguments)
     if options.list:
-        print("\n\n".join(map(described, listing.names())))
+        shown = map(described, listing.names()), map(listing.listed, listing.studies())
+        print("\n\n".join(chain(*shown)))
     elif options.name not in listing.names():
         parser.error(f"{options.name} is no experiment; there are {', '.join(listing.names())}")
     elif options.again is not None:

@@ -1,4 +1,4 @@
-"""Which experiments there are: every module of this package with an ``EXPERIMENT``."""
+"""Which experiments there are: modules with an ``EXPERIMENT``, and larger studies."""
 
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +29,21 @@ def find(name: str) -> Experiment:
     if name not in names():
         raise ValueError(f"no experiment is called {name!r}; there are: {', '.join(names())}.")
     return _module(name).EXPERIMENT
+
+
+def studies() -> list[str]:
+    """Packages that train and measure in a way of their own; each has ``listed()``.
+
+    >>> studies()
+    ['translation']
+    """
+    folder = Path(__file__).parent
+    return sorted(module.name for module in iter_modules([str(folder)]) if module.ispkg)
+
+
+def listed(study: str) -> str:
+    """A study as ``--list`` shows it."""
+    return _module(study).listed()
 
 
 def source(name: str) -> Path:

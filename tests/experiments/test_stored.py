@@ -1,5 +1,6 @@
 """What is stored of an experiment is what was planned, and training it again gives it again."""
 
+import re
 import subprocess
 from statistics import median
 
@@ -13,6 +14,7 @@ from mhsa_lib.experiments import (
     overlapped,
     planned,
     running,
+    translation,
 )
 from mhsa_lib.experiments.__main__ import described, main
 from mhsa_lib.experiments.repeating import again
@@ -122,6 +124,18 @@ def test_the_list_tells_predictions_runtime_and_date(name, capsys):
     assert f"stored {runs.date}: {runs.machine['seconds'] / 60:.0f} minutes" in text
     main(["--list"])
     assert described(name) in capsys.readouterr().out
+
+
+def test_the_list_ends_with_the_studies(capsys):
+    main(["--list"])
+    text = capsys.readouterr().out
+    assert listing.studies()
+    for study in listing.studies():
+        assert listing.listed(study) in text
+    words = " ".join(listing.listed("translation").split())
+    for prediction in translation.PREDICTIONS:
+        assert prediction in words
+    assert re.search(r"stored 20\d\d-\d\d-\d\d: \d+ minutes", words)
 
 
 def test_the_command_line_refuses_what_there_is_not(capsys):
