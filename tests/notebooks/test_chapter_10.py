@@ -1,6 +1,7 @@
 """Chapter 10: what its sentences say of one model and of the dictionary, beside the outputs."""
 
 import math
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -12,20 +13,23 @@ from mhsa_lib.widgets import TranslatorLab
 from mhsa_lib.widgets.translator_lab.translator_lab import heads_by_name
 
 FILE = Path(__file__).parents[2] / "notebooks" / "10_in_a_transformer.ipynb"
-NOTEBOOK = nbformat.read(FILE, as_version=4)
 TEXT = "rolan ot meti balo ke tekan ip balo"
 
 
+@cache
+def cells() -> list:
+    """Read when a test asks: the walks of CONTRIBUTING run beside a single chapter."""
+    return nbformat.read(FILE, as_version=4).cells
+
+
 def prose_with(words: str) -> str:
-    (found,) = (
-        c.source for c in NOTEBOOK.cells if c.cell_type == "markdown" and words in c.source
-    )
+    (found,) = (c.source for c in cells() if c.cell_type == "markdown" and words in c.source)
     return found
 
 
 def test_one_head_alone_breaks_the_sentence_and_by_a_single_letter():
     assert 'Without "decoder L1H1" a single letter is wrong.' in prose_with("{admonition} Try")
-    assert any(cell.source == "widgets.TranslatorLab(text)" for cell in NOTEBOOK.cells)
+    assert any(cell.source == "widgets.TranslatorLab(text)" for cell in cells())
     lab, broken = TranslatorLab(TEXT), {}
     for name in heads_by_name():
         lab.off = [name]

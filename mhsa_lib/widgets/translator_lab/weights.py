@@ -8,6 +8,7 @@ came out otherwise; with 8 bits, half the size, 76 did, and 7 of 200 with all he
 from functools import cache
 
 import torch
+from torch import Tensor
 
 from mhsa_lib.examples import language
 from mhsa_lib.experiments.translation import Head, heads_of, seen
@@ -27,7 +28,11 @@ def asset() -> Asset:
     353024
     """
     values = MODEL().state_dict().values()
-    return Asset("translator", b"".join(value.half().numpy().tobytes() for value in values))
+    return Asset("translator", b"".join(map(_bytes, values)))
+
+
+def _bytes(value: Tensor) -> bytes:
+    return value.half().cpu().numpy().tobytes()
 
 
 def layout() -> list[list[str | int]]:
