@@ -65,7 +65,6 @@ def crossings(sentence):
     arcs = [
         sorted((i, -1 if word.head is None else word.head))
         for i, word in enumerate(sentence.words)
-        if word.relation != "punct"
     ]
     return [
         (one, other)
