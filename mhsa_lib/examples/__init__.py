@@ -1,6 +1,7 @@
 """The sentences and the attentions that the book computes with, by hand and by name.
 
 ``language`` has sentences without end, for a model that learns to translate.
+``annotated`` has a hundred in English with their grammar, for models that have learned it.
 """
 
 from mhsa_lib.examples.random_numbers import SIX_WORDS as SIX_WORDS
