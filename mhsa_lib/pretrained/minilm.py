@@ -75,7 +75,8 @@ class PretrainedModel:
         known = self._tokenizer.get_vocab()
         if unknown := [token for token in tokens if token not in known]:
             raise ValueError(
-                f"{unknown[0]!r} is no token of {self.name}; pass tokens as attend() gives them."
+                f"{unknown[0]!r} is no token of {self.name}; pass tokens as attend() gives "
+                f"them."
             )
         return [known[token] for token in tokens]
 

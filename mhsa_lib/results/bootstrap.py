@@ -42,8 +42,9 @@ def mean(sums: Tensor, counts: Tensor, *, n_draws: int = 2000, seed: int = 0) ->
     checks.positive(n_draws=n_draws)
     if sums.ndim != 1 or sums.shape != counts.shape or not counts.any():
         raise ValueError(
-            f"sums {tuple(sums.shape)} and counts {tuple(counts.shape)} with {int(counts.sum())} "
-            f"words; give one number a sentence in each, and at least one word."
+            f"sums {tuple(sums.shape)} and counts {tuple(counts.shape)} with "
+            f"{int(counts.sum())} words; give one number a sentence in each, and at least one "
+            f"word."
         )
     sums, counts, n = sums.double(), counts.double(), len(sums)
     generator = torch.Generator().manual_seed(seed)

@@ -39,7 +39,7 @@ MUTANTS = [
         "results/bootstrap.py",
         "means = sums[drawn].sum(dim=1) / counts[drawn].sum(dim=1)",
         "means = (sums / counts)[drawn].mean(dim=1)",
-        "experiments/translation/worth",
+        "results/bootstrap experiments/translation/worth",
     ),
     Mutant(
         "translation: any task leaves one out",
