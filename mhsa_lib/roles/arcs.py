@@ -21,7 +21,7 @@ from mhsa_lib.roles.looking import Tops
 from mhsa_lib.roles.reading import Sentence
 
 NOUNS = ("NOUN", "PROPN")
-"""What the nearest noun may be: one with or without a name."""
+"""What counts as a noun: names too."""
 
 
 DIRECTIONS = ("dependent looks at head", "head looks at dependent")
@@ -124,10 +124,15 @@ def fixed_offset(arcs: Arcs) -> dict[int, Tensor]:
     return {offset: far == offset for offset in far.unique().tolist()}
 
 
-def nearest_noun_before(sentences: Sequence[Sentence], arcs: Arcs) -> Tensor:
-    """Whether the last noun before the word is the partner, (arc); without one, False."""
-    right = []
+def nouns_before(sentences: Sequence[Sentence], arcs: Arcs) -> dict[str, Tensor]:
+    """Guesses that take a noun before the word, the nearest or the first: right or not, (arc).
+
+    The first noun of a sentence is often its subject, and a pronoun often stands for that.
+    Where no noun stands before, neither is right.
+    """
+    nearest, first = [], []
     for i, word, partner in zip(*(field.tolist() for field in arcs[:3]), strict=True):
         before = [j for j in range(word) if sentences[i].words[j].upos in NOUNS]
-        right.append(before[-1:] == [partner])
-    return torch.tensor(right)
+        nearest.append(before[-1:] == [partner])
+        first.append(before[:1] == [partner])
+    return {"nearest noun": torch.tensor(nearest), "first noun": torch.tensor(first)}

@@ -2,8 +2,8 @@
 
 We have no counts of a corpus. What stands in for them is BERT's own vocabulary: whole words are
 listed there roughly from the frequent to the rare, so a larger id is taken for a rarer word,
-and a word that had to be cut into pieces, which is not in the list, for rarer than all whole
-ones; among those, the largest id of a piece decides. This order is a proxy, and a coarse one.
+and a word that is not in the list, so that it had to be cut into pieces, for rarer than all
+others; among those, the largest id of a piece decides. This order is a proxy, and a coarse one.
 
 Source: Voita et al., "Analyzing Multi-Head Self-Attention", section 5.3, arXiv 1905.09418
 (there by counts; the rarest of a sentence, or one of the two rarest).
@@ -18,23 +18,27 @@ from mhsa_lib import checks
 from mhsa_lib.roles.looking import Tops
 
 
-def rarest(ids: Sequence[int], belongs: Tensor, n: int = 1) -> Tensor:
-    """True at the ``n`` rarest words, (word), by the ids of all pieces of the sentence.
+def rarest(tokens: Sequence[str], ids: Sequence[int], belongs: Tensor, n: int = 1) -> Tensor:
+    """True at the ``n`` rarest words, (word), by the pieces of a sentence and their ids.
 
-    ``belongs`` is (word, piece), what ``words.aligned`` returns.
+    ``belongs`` is (word, piece), what ``words.aligned`` returns. A cut word has a piece that
+    goes on, "##ti"; an apostrophe or a hyphen inside a word does not make it rare.
 
-    >>> rarest([101, 1996, 4937, 102], torch.tensor([[0, 1, 0, 0], [0, 0, 1, 0]]))
+    >>> belongs = torch.tensor([[0, 1, 0, 0], [0, 0, 1, 0]])
+    >>> rarest(["[CLS]", "the", "cat", "[SEP]"], [101, 1996, 4937, 102], belongs)
     tensor([False,  True])
     """
     checks.positive(n=n)
-    if len(ids) != belongs.shape[-1] or n >= len(belongs):
+    if not len(tokens) == len(ids) == belongs.shape[-1] or n >= len(belongs):
         raise ValueError(
-            f"{len(ids)} ids for {belongs.shape[-1]} pieces, n={n} rarest of {len(belongs)} "
-            f"words; pass one id a piece, and fewer than all words."
+            f"{len(tokens)} tokens and {len(ids)} ids for {belongs.shape[-1]} pieces, n={n} "
+            f"rarest of {len(belongs)} words; pass a token and an id for each piece, and an n "
+            f"below the number of words."
         )
     largest = (belongs * torch.tensor(ids)).amax(dim=-1)
-    in_pieces = belongs.sum(dim=-1) > 1
-    order = largest + in_pieces * (largest.max() + 1)
+    goes_on = torch.tensor([token.startswith("##") for token in tokens])
+    cut = (belongs * goes_on).any(dim=-1)
+    order = largest + cut * (largest.max() + 1)
     found = torch.zeros(len(belongs), dtype=torch.bool)
     found[order.topk(n).indices] = True
     return found

@@ -74,18 +74,19 @@ def test_a_fixed_distance_is_right_where_the_partner_stands_there():
     assert torch.stack([*guesses.values()]).sum(dim=0).eq(1).all()
 
 
-def test_the_nearest_noun_is_the_last_one_before_the_pronoun():
+def test_the_nearest_and_the_first_noun_stand_before_the_pronoun():
     found = roles.antecedents(SENTENCES)
+    nearest, first = A.nouns_before(SENTENCES, found).values()
     right = dict(
-        zip(pairs(found), A.nearest_noun_before(SENTENCES, found).tolist(), strict=True)
+        zip(pairs(found), zip(nearest.tolist(), first.tolist(), strict=True), strict=True)
     )
     assert right == {
-        (0, 8, 6): True,
-        (1, 10, 1): False,  # the letter stands between
-        (1, 12, 6): True,
-        (3, 3, 0): True,  # a name is a noun
-        (4, 2, 1): True,
-        (5, 10, 7): True,
+        (0, 8, 6): (True, False),  # it: cat, and not dog
+        (1, 10, 1): (False, True),  # she: sister, and not letter
+        (1, 12, 6): (True, False),
+        (3, 3, 0): (True, True),  # a name is a noun
+        (4, 2, 1): (True, True),
+        (5, 10, 7): (True, False),  # his: captain, and not storm
     }
 
 

@@ -8,9 +8,13 @@ from mhsa_lib.roles.rarest import on_rarest, rarest
 from tests.roles.sentences import SENTENCES
 
 
+def ranked(model, reading, n=1):
+    return rarest(reading.tokens, model.ids(reading.tokens), reading.belongs, n)
+
+
 def test_a_word_in_pieces_is_rarer_than_every_whole_word(model, readings):
     forms = [word.form for word in SENTENCES[4].words]
-    found = rarest(model.ids(readings[4].tokens), readings[4].belongs)
+    found = ranked(model, readings[4])
     assert [form for form, is_rare in zip(forms, found, strict=True) if is_rare] == [
         "rhododendrons"
     ]
@@ -18,7 +22,7 @@ def test_a_word_in_pieces_is_rarer_than_every_whole_word(model, readings):
 
 def test_of_whole_words_the_largest_id_is_the_rarest(model, readings):
     forms = [word.form for word in SENTENCES[2].words]
-    two = rarest(model.ids(readings[2].tokens), readings[2].belongs, n=2)
+    two = ranked(model, readings[2], n=2)
     assert {form for form, is_rare in zip(forms, two, strict=True) if is_rare} == {
         "engineer",
         "Roman",
@@ -27,12 +31,17 @@ def test_of_whole_words_the_largest_id_is_the_rarest(model, readings):
 
 def test_small_pieces_do_not_hide_that_a_word_was_cut():
     belongs = torch.tensor([[1.0, 0, 0], [0, 1, 1]])
-    assert rarest([9000, 5, 6], belongs).tolist() == [False, True]
+    assert rarest(["engine", "ye", "##ti"], [9000, 5, 6], belongs).tolist() == [False, True]
+
+
+def test_an_apostrophe_does_not_cut_a_word():
+    belongs = torch.tensor([[1.0, 0, 0], [0, 1, 1]])
+    assert rarest(["engine", "'", "s"], [3194, 1005, 1055], belongs).tolist() == [True, False]
 
 
 def test_of_two_cut_words_the_largest_piece_decides():
     belongs = torch.tensor([[1.0, 1, 0, 0], [0, 0, 1, 1]])
-    assert rarest([50, 7, 30, 40], belongs).tolist() == [True, False]
+    assert rarest(["a", "##b", "c", "##d"], [50, 7, 30, 40], belongs).tolist() == [True, False]
 
 
 def test_the_rarest_word_itself_is_not_asked_where_it_is_the_only_one():
@@ -63,9 +72,9 @@ def test_random_heads_hit_as_often_as_chance_says(n):
 
 @pytest.mark.bothways
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match="3 ids for 2 pieces, n=1 rarest of 2 words"):
-        rarest([1, 2, 3], torch.eye(2))
-    with pytest.raises(ValueError, match=r"n=2 rarest of 2 words; pass .* fewer than all"):
-        rarest([1, 2], torch.eye(2), n=2)
+    with pytest.raises(ValueError, match="2 tokens and 3 ids for 2 pieces, n=1 rarest of 2"):
+        rarest(["a", "b"], [1, 2, 3], torch.eye(2))
+    with pytest.raises(ValueError, match=r"n=2 rarest of 2 words; pass .* an n below"):
+        rarest(["a", "b"], [1, 2], torch.eye(2), n=2)
     with pytest.raises(ValueError, match="tops of 1 sentences, rare words of 2"):
         on_rarest(torch.zeros(1, 1, 1, 3).long(), [torch.ones(3) > 0] * 2)

@@ -83,7 +83,7 @@ MUTANTS = [
     Mutant(
         "roles: a cut word is as rare as its pieces",
         "roles/rarest.py",
-        "order = largest + in_pieces * (largest.max() + 1)",
+        "order = largest + cut * (largest.max() + 1)",
         "order = largest",
         "roles/rarest",
     ),
