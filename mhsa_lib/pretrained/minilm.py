@@ -72,13 +72,13 @@ class PretrainedModel:
 
     def ids(self, tokens: Sequence[str]) -> list[int]:
         """Places of tokens in the vocabulary; ``ValueError`` for a token that is not in it."""
-        known = self._tokenizer.get_vocab()
-        if unknown := [token for token in tokens if token not in known]:
-            raise ValueError(
-                f"{unknown[0]!r} is no token of {self.name}; pass tokens as attend() gives "
-                f"them."
-            )
-        return [known[token] for token in tokens]
+        ids: list[int] = self._tokenizer.convert_tokens_to_ids([*tokens])
+        for token, found in zip(tokens, ids, strict=True):
+            if found == self._tokenizer.unk_token_id and token != self._tokenizer.unk_token:
+                raise ValueError(
+                    f"{token!r} is no token of {self.name}; pass tokens as attend() gives them."
+                )
+        return ids
 
     def attention(self, layer: int) -> MultiHeadAttention:
         """The attention of one layer, its weights copied into our five stages."""

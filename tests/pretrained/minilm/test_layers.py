@@ -39,6 +39,7 @@ def test_ids_are_places_in_the_vocabulary(model):
     assert model.ids(tokens) == [101, 1996, 4937, 2938, 1012, 102]
     with pytest.raises(ValueError, match="'Cat' is no token of all-MiniLM-L6-v2"):
         model.ids(["the", "Cat"])
+    assert model.ids(["[UNK]"]) == [100]
 
 
 def test_untrained_models_have_the_shape_and_the_tokens(model):
