@@ -4,6 +4,8 @@
 ``translator`` has an encoder and a decoder.
 """
 
+from mhsa_lib.pretrained.layer import Layer as Layer
 from mhsa_lib.pretrained.minilm import PretrainedModel as PretrainedModel
 from mhsa_lib.pretrained.minilm import load as load
+from mhsa_lib.pretrained.minilm import untrained as untrained
 from mhsa_lib.pretrained.minilm import verify as verify

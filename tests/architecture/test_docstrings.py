@@ -45,6 +45,8 @@ READ_FIRST = [
     *("results.curves", "results.claims", "results.sentences", "results.whole"),
     *("checks.ids", "cache.fixed", "transformer.ids", "transformer.layers"),
     *("transformer.model", "transformer.decoding"),
+    "results.bootstrap",
+    *(f"roles.{name}" for name in ("words", "looking", "halves", "rarest", "ranks")),
     *(f"examples.language.{name}" for name in ("translation", "drawing", "needed")),
 ]
 

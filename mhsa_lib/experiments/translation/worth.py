@@ -6,13 +6,13 @@ interval comes from drawing the sentences again, with replacement.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from mhsa_lib import checks
 from mhsa_lib.examples import language
+from mhsa_lib.results import bootstrap
+from mhsa_lib.results.bootstrap import Interval
 from mhsa_lib.transformer import PAD, EncoderDecoder, shifted
 
 ANY = "any"
@@ -20,17 +20,6 @@ ANY = "any"
 
 ASKED = (*language.TASKS, ANY)
 """What costs are given for."""
-
-
-class Cost(NamedTuple):
-    """Nats a word, with the ends of an interval that holds 95 % of the draws."""
-
-    mean: float
-    low: float
-    high: float
-
-    def __repr__(self) -> str:
-        return f"{self.mean:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
 @torch.no_grad()
@@ -78,7 +67,7 @@ def by_task(more: Tensor, pairs: Sequence[language.Pair]) -> dict[str, float]:
     return {task: more[asked(pairs, task)].mean().item() for task in ASKED}
 
 
-def cost(more: Tensor, where: Tensor, *, n_draws: int = 2000, seed: int = 0) -> Cost:
+def cost(more: Tensor, where: Tensor, *, n_draws: int = 2000, seed: int = 0) -> Interval:
     """Mean of some nats over the words ``where``, both (sentence, token), and its interval.
 
     The bootstrap draws whole sentences: words of one sentence are not independent. Raises
@@ -88,16 +77,10 @@ def cost(more: Tensor, where: Tensor, *, n_draws: int = 2000, seed: int = 0) -> 
     >>> cost(more, where)
     2.00 (1.00 to 3.00)
     """
-    checks.positive(n_draws=n_draws)
     if more.shape != where.shape or not where.any():
         raise ValueError(
             f"nats {tuple(more.shape)} and places {tuple(where.shape)} with {int(where.sum())} "
             f"words; give one shape, (sentence, token), and at least one word."
         )
-    sums, words = (more * where).sum(dim=1).double(), where.sum(dim=1).double()
-    n = len(sums)
-    generator = torch.Generator().manual_seed(seed)
-    drawn = torch.randint(n, (n_draws, n), generator=generator)
-    means = sums[drawn].sum(dim=1) / words[drawn].sum(dim=1)
-    low, high = means[~means.isnan()].quantile(torch.tensor([0.025, 0.975]).double()).tolist()
-    return Cost((sums.sum() / words.sum()).item(), low, high)
+    sums, words = (more * where).sum(dim=1), where.sum(dim=1)
+    return bootstrap.mean(sums, words, n_draws=n_draws, seed=seed)

@@ -39,6 +39,20 @@ MUTANTS = [
         "pretrained/minilm/model",
     ),
     Mutant(
+        "a layer of BERT forgets what it was given",
+        "pretrained/layer.py",
+        "self.attention_norm(x + self.attention(x))",
+        "self.attention_norm(self.attention(x))",
+        "pretrained/minilm/layers",
+    ),
+    Mutant(
+        "the untrained model is the same for every seed",
+        "pretrained/minilm.py",
+        "        torch.manual_seed(seed)\n",
+        "        torch.manual_seed(0)\n",
+        "pretrained/minilm/layers",
+    ),
+    Mutant(
         "translator: another file is taken for its own",
         "pretrained/translator.py",
         "if digest != SHA256:",

@@ -30,16 +30,16 @@ MUTANTS = [
     Mutant(
         "translation: the bootstrap draws words instead of sentences",
         WORTH,
-        "(more * where).sum(dim=1).double(), where.sum(dim=1).double()",
-        "(more * where).flatten().double(), where.flatten().double()",
+        "(more * where).sum(dim=1), where.sum(dim=1)",
+        "(more * where).flatten(), where.flatten()",
         "experiments/translation/worth",
     ),
     Mutant(
         "translation: a sentence counts once, however many words it has",
-        WORTH,
-        "means = sums[drawn].sum(dim=1) / words[drawn].sum(dim=1)",
-        "means = (sums / words)[drawn].mean(dim=1)",
-        "experiments/translation/worth",
+        "results/bootstrap.py",
+        "means = sums[drawn].sum(dim=1) / counts[drawn].sum(dim=1)",
+        "means = (sums / counts)[drawn].mean(dim=1)",
+        "results/bootstrap experiments/translation/worth",
     ),
     Mutant(
         "translation: any task leaves one out",

@@ -1,0 +1,118 @@
+"""Mistakes in `mhsa_lib/roles`."""
+
+from tools.check.mutant import Mutant
+
+MUTANTS = [
+    Mutant(
+        "roles: attention from a word is the sum over its pieces",
+        "roles/words.py",
+        "return belongs / belongs.sum(dim=-1, keepdim=True) @ weights",
+        "return belongs @ weights",
+        "roles/words",
+    ),
+    Mutant(
+        "roles: a word may end inside a piece",
+        "roles/words.py",
+        "if not left.startswith(letters):",
+        "if not (left.startswith(letters) or letters.startswith(left)):",
+        "roles/words",
+    ),
+    Mutant(
+        "roles: the own word counts as looked at",
+        "roles/looking.py",
+        "[~torch.eye(each.shape[-1], dtype=torch.bool) for each in maps]",
+        "[torch.ones(each.shape[-2:], dtype=torch.bool) for each in maps]",
+        "roles/looking",
+    ),
+    Mutant(
+        "roles: a pronoun may look back at itself",
+        "roles/looking.py",
+        ".tril(-1).bool()",
+        ".tril().bool()",
+        "roles/looking",
+    ),
+    Mutant(
+        "roles: the first word misses the word before it",
+        "roles/looking.py",
+        "hits.append((top == place + offset)[..., there])",
+        "hits.append(top == place + offset)",
+        "roles/looking",
+    ),
+    Mutant(
+        "roles: nsubj is nsubj:pass too",
+        "roles/arcs.py",
+        "if word.relation in relations and",
+        "if word.relation.startswith(relations) and",
+        "roles/arcs",
+    ),
+    Mutant(
+        "roles: chosen and reported on the same half",
+        "roles/halves.py",
+        "head, (guess,) = _best(heads[half]), _best(table[half])",
+        "head, (guess,) = _best(heads[~half]), _best(table[~half])",
+        "roles/halves",
+    ),
+    Mutant(
+        "roles: the guess is chosen on all sentences",
+        "roles/halves.py",
+        "_best(table[half])",
+        "_best(table)",
+        "roles/halves",
+    ),
+    Mutant(
+        "roles: the bootstrap draws arcs instead of sentences",
+        "roles/halves.py",
+        "_, at = sentence.unique(return_inverse=True)",
+        "at = torch.arange(len(sentence))",
+        "roles/halves",
+    ),
+    Mutant(
+        "roles: by chance, a partner may stand behind the end",
+        "roles/nulls.py",
+        "return ((place < arcs.n_words[:, None]) & (place != arcs.word[:, None])).float()",
+        "return (place != arcs.word[:, None]).expand(len(arcs.word), -1).float()",
+        "roles/nulls",
+    ),
+    Mutant(
+        "roles: by chance, one direction is searched",
+        "roles/nulls.py",
+        "hits_both_ways(tops, arcs).double()",
+        "hits_both_ways(tops, arcs)[:, :1].double()",
+        "roles/nulls",
+    ),
+    Mutant(
+        "roles: a cut word is as rare as its pieces",
+        "roles/rarest.py",
+        "order = largest + cut * (largest.max() + 1)",
+        "order = largest",
+        "roles/rarest",
+    ),
+    Mutant(
+        "roles: the rarest word is asked too",
+        "roles/rarest.py",
+        "asks = others > 0",
+        "asks = others >= 0",
+        "roles/rarest",
+    ),
+    Mutant(
+        "roles: the own sentence is in the mean",
+        "roles/effect.py",
+        "for i, z in enumerate(seen) if i != sentence]",
+        "for i, z in enumerate(seen)]",
+        "roles/effect",
+    ),
+    Mutant(
+        "roles: the layers behind see the whole head",
+        "roles/effect.py",
+        "            rows = later(rows)\n",
+        "            rows = later(x.expand(n_heads, *x.shape))\n",
+        "roles/effect",
+    ),
+    Mutant(
+        "roles: equal values have the rank of the lowest",
+        "roles/ranks.py",
+        "below.double() + (same.double() + 1) / 2",
+        "below.double() + 1",
+        "roles/ranks",
+    ),
+]
