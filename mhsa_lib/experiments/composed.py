@@ -61,6 +61,24 @@ def draw(generator: torch.Generator) -> Batch:
     return _in_turn(items, N_ITEMS + question), _in_turn(torch.full_like(answer, -100), answer)
 
 
+def spell(ids: Tensor, answers: Tensor) -> list[str]:
+    """The items of a sequence, attributes a to d, with the question behind each.
+
+    >>> spell(torch.tensor([16, 85]), torch.tensor([-100, -100]))
+    ['1210   a, 2 back: no such item']
+    >>> spell(torch.tensor([16, 82]), torch.tensor([-100, 95]))
+    ['1210   b, 1 back: 2']
+    """
+    lines = []
+    pairs = zip(ids[::2].tolist(), ids[1::2].tolist(), answers[1::2].tolist(), strict=True)
+    for item, question, answer in pairs:
+        attributes = "".join(str(item // VALUES**n % VALUES) for n in range(ATTRIBUTES))
+        place, attribute = divmod(question - N_ITEMS, ATTRIBUTES)
+        found = "no such item" if answer < 0 else answer - N_ITEMS - N_QUESTIONS
+        lines.append(f"{attributes}   {'abcd'[attribute]}, {place + 1} back: {found}")
+    return lines
+
+
 def _in_turn(a: Tensor, b: Tensor) -> Tensor:
     return torch.stack([a, b], dim=-1).flatten(start_dim=-2)
 

@@ -8,6 +8,7 @@ import pytest
 
 from mhsa_lib.experiments import (
     collaborative,
+    composed,
     grouped,
     listing,
     mixture,
@@ -152,6 +153,7 @@ def test_the_command_line_refuses_what_there_is_not(capsys):
 
 SAID = {
     "collaborative": ["not told apart"] * 4 + ["the same within the margin", None],
+    "composed": [None] * 5 + ["less"],
     "grouped": ["not told apart"] * 5 + ["the same within the margin"],
     "mixture": ["not told apart"] * 6,
     "overlapped": ["less", "not told apart", "not told apart", "not told apart", None,
@@ -231,6 +233,15 @@ def test_where_heads_are_skipped_about_half_of_the_seeds_stop_a_little_short():
     }
     assert min(medians, key=medians.get) == mixture.ALL
     assert all(steps_to(c, runs.level) for c in runs.arm(mixture.UNBALANCED).curves.values())
+
+
+def test_three_plain_heads_were_not_through_when_composed_ones_were():
+    runs = run_files.kept("composed")
+    moving = {name: len(runs.unsettled(name)) for name in runs.arms}
+    assert moving[composed.COMPOSED] == 0
+    assert min(moving[name] for name in (composed.WIDE, composed.SAME_FLOPS)) > 4
+    arrived = [steps_to(c, runs.level) for c in runs.arm(composed.CONTROL).curves.values()]
+    assert sum(step is not None for step in arrived) > 4
 
 
 def latest(arm, level):
