@@ -41,4 +41,4 @@ def at_least(found: int, n: int, marked: Sequence[int], kept: int) -> float:
             for j, chance in enumerate(chances):
                 new[i + j] += before * chance
         total = new
-    return min(1.0, sum(total[max(0, found) :]))
+    return min(1.0, sum(total[max(0, found) :], start=0.0))

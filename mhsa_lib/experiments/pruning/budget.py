@@ -1,4 +1,4 @@
-"""What a run will take, before it is started, and what was left out so that it takes no more."""
+"""What a run will take, known before it starts, and what was left out to take no more."""
 
 from collections import Counter
 from typing import Any

@@ -67,8 +67,8 @@ def batches(seed: int, n_steps: int) -> tuple[Batch, ...]:
 def losses(model: EncoderDecoder, n: int) -> list[float]:
     """Nats a word of each of ``ASKED``, on ``n`` pairs that no training draws.
 
-    >>> len(losses(learning.untrained(seed=0), 64)) == len(ASKED)
-    True
+    >>> len(losses(learning.untrained(seed=0), 64))
+    5
     """
     return [round(x, DIGITS) for x in by_task(nats(model, _test(n)), _test(n)).values()]
 

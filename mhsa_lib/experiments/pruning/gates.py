@@ -37,6 +37,7 @@ def gated(model: EncoderDecoder) -> EncoderDecoder:
     for path in paths(model):
         plain: Any = model.get_submodule(path)
         attention = GatedAttention(plain.d_model, plain.n_heads, d_head=plain.d_head)
+        attention.to(plain.W_O.weight)
         attention.load_state_dict(plain.state_dict(), strict=False)
         copy.set_submodule(path, attention)
     return copy.requires_grad_(True)
@@ -104,7 +105,7 @@ def ungated(model: EncoderDecoder, keep: Iterable[Head]) -> EncoderDecoder:
     for path, attention in zip(paths(model), _attentions(model), strict=True):
         sizes: Any = {"d_head": attention.d_head}
         bare = MultiHeadAttention(attention.d_model, attention.n_heads, **sizes)
-        bare.load_state_dict(
+        bare.to(attention.W_O.weight).load_state_dict(
             {
                 name: value
                 for name, value in attention.state_dict().items()

@@ -16,7 +16,8 @@ from mhsa_lib.experiments import running, units
 from mhsa_lib.experiments.pruning import work
 from mhsa_lib.experiments.pruning.plan import Plan
 from mhsa_lib.experiments.pruning.predictions import PREDICTIONS
-from mhsa_lib.experiments.translation import ASKED, heads_of, learning
+from mhsa_lib.experiments.translation import heads_of, learning
+from mhsa_lib.experiments.translation.worth import ASKED
 from mhsa_lib.experiments.units import Progress
 from mhsa_lib.results.decimals import Number
 from mhsa_lib.results.pruning import CHANCE, Model, Pruning

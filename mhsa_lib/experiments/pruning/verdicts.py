@@ -95,7 +95,7 @@ def _roles_survive(found: Pruning) -> Judged:
 
 def _only_removing_saves(found: Pruning) -> Judged:
     closed, twelve, four = (fmean(found.time(name).values()) for name in (CLOSED, 12, 4))
-    held = closed >= 0.98 and 0.7 <= twelve <= 0.95 and 0.4 <= four <= 0.75
+    held = closed >= 0.98 and 0.6 <= twelve <= 0.85 and 0.35 <= four <= 0.6
     return held, f"closed {closed:.2f}, 12 heads {twelve:.2f}, 4 heads {four:.2f}"
 
 
