@@ -42,16 +42,14 @@ def kept_heads(found: Pruning, ways: Sequence[str] = (*CUTS, SCRATCH)) -> None:
 
 
 def _way(ax: Any, found: Pruning, way: str, when: str, place: int, n_ways: int) -> None:
-    trained = found.settings["from_scratch"]
-    levels = [level for level in found.levels if way != SCRATCH or level in trained]
     if way == SCRATCH and when == "before":
         return
-    x = [level - APART * (place - (n_ways - 1) / 2) for level in levels]
+    x = [level - APART * (place - (n_ways - 1) / 2) for level in found.levels]
     colour, marker = style.SERIES[place % 8], MARKERS[place % 8]
-    for level, at in zip(levels, x, strict=True):
+    for level, at in zip(found.levels, x, strict=True):
         seeds = found.loss(way, level, when).values()
         ax.plot([at] * len(seeds), list(seeds), marker, color=colour, markersize=3, alpha=0.5)
-    middles = [found.interval(way, level, when) for level in levels]
+    middles = [found.interval(way, level, when) for level in found.levels]
     means = [mean for mean, _, _ in middles]
     reach = [
         [mean - low for mean, low, _ in middles],

@@ -49,7 +49,7 @@ class Model:
     gated : for each level the losses with gates, in evaluation mode
     cuts : for each level and way the losses before fine-tuning, and after
     drawn_cuts : for each level those of every order that was drawn
-    scratch : for some levels the losses of L0's shape, trained from scratch
+    scratch : for each level the losses of L0's shape, trained from scratch
     times : of a forward pass, as a share of the whole's, for each level and with closed gates
     """
 

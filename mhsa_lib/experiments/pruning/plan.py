@@ -1,15 +1,9 @@
-"""What is run, fixed before it runs: seeds, levels, steps, and what was left out to fit.
-
-Forty-five minutes of two processes are what it may take; ``cost`` adds up what one unit of each
-part took in a trial of seed 100 on a busy machine.
-"""
+"""What is run, fixed before it runs: seeds, levels of heads kept, steps, and what is tried."""
 
 from dataclasses import dataclass
 
 from mhsa_lib.experiments.translation import learning
 from mhsa_lib.results.decimals import Number
-
-N_HEADS = 24
 
 
 @dataclass(frozen=True)
@@ -21,7 +15,7 @@ class Plan:
     seeds : those that are reported
     tuned_on : seeds of models on which λ and learning rates are chosen, none of them reported
     levels : heads that are kept
-    from_scratch : levels whose shape is also trained from scratch
+    compared_at : the level of the planned comparisons, for which the rate from scratch is tuned
     lambdas : λ that are tried; for each level the one that leaves open nearest to so many gates
     rates : learning rates of fine-tuning that are tried
     scratch_rates : learning rates of a training from scratch that are tried
@@ -41,7 +35,7 @@ class Plan:
     seeds: tuple[int, ...] = tuple(range(8))
     tuned_on: tuple[int, ...] = (100, 101)
     levels: tuple[int, ...] = (18, 12, 8, 4)
-    from_scratch: tuple[int, ...] = (8, 4)
+    compared_at: int = 8
     lambdas: tuple[Number, ...] = (0.015, 0.03, 0.06, 0.12, 0.24, 0.48)
     rates: tuple[Number, ...] = (0.002, 0.004, 0.008)
     scratch_rates: tuple[Number, ...] = (0.0025, 0.005, 0.01)

@@ -101,9 +101,9 @@ def cut_keys(plan: Plan, tuned: dict[str, Any]) -> list[Key]:
     """All cuts of the reported models, and the shapes that are trained from scratch."""
     weights = dict(zip(plan.levels, tuned["lambda"], strict=True))
     scratch: list[Key] = [
-        ("scratch", seed, level, weights[level], tuned["scratch rate"])
+        ("scratch", seed, level, weight, tuned["scratch rate"])
         for seed in plan.seeds
-        for level in plan.from_scratch
+        for level, weight in weights.items()
     ]
     cuts = [
         ("cut", seed, level, weight, tuned["rate"])

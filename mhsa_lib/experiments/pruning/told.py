@@ -26,11 +26,8 @@ def losses(found: Pruning, when: str = "after") -> Sheet:
     """The mean loss of every way at every level, with its 95 % interval."""
     said = {"before": "Before fine-tuning", "after": "After it"}[when]
     ways = (*CUTS, SCRATCH) if when == WHEN[1] else CUTS
-    trained = found.settings["from_scratch"]
 
     def cell(way: str, level: int) -> str:
-        if way == SCRATCH and level not in trained:
-            return ""
         mean, low, high = found.interval(way, level, when)
         return f"{mean:.4f} ({low:.4f} to {high:.4f})"
 

@@ -138,7 +138,7 @@ def rate(plan: Plan, folder: Path, seed: int, rate: Number) -> Found:
 def scratch_rate(plan: Plan, folder: Path, seed: int, rate: Number) -> Found:
     """Train at one rate, from scratch, the shape that an order by chance leaves."""
     ranking = orders.by_chance(trained(folder, seed), 1000 * seed)
-    fresh = shaped(counts(ranking[: plan.from_scratch[0]]), seed)
+    fresh = shaped(counts(ranking[: plan.compared_at]), seed)
     made = tuned(fresh, seed, plan.n_scratch_steps, float(rate))
     return {"losses": losses(made, plan.n_tested)[-1:]}
 

@@ -12,7 +12,7 @@ TINY = Plan(
     seeds=(102,),
     tuned_on=(100,),
     levels=(12, 4),
-    from_scratch=(4,),
+    compared_at=4,
     lambdas=(0.1, 9.0),
     rates=(0.002,),
     scratch_rates=(0.005,),
@@ -57,7 +57,7 @@ def model(seed, plan):
             level: [found[CHANCE], [[2 * x for x in losses] for losses in found[CHANCE]]]
             for level, found in both.items()
         },
-        scratch={str(level): [0.01 + seed / 1e4] * 5 for level in plan.from_scratch},
+        scratch={str(level): [0.01 + seed / 1e4] * 5 for level in plan.levels},
         times={**{str(level): level / 24 for level in plan.levels}, CLOSED: 1.0},
     )
 

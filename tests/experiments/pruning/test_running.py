@@ -58,7 +58,7 @@ def test_every_level_every_way_and_every_draw_is_there(whole):
     assert [*model.cuts] == ["12", "4"]
     assert {*model.cuts["4"]} | {pruning.CHANCE} == {*pruning.CUTS}
     assert [len(draws) for draws in model.drawn_cuts.values()] == [2, 2]
-    assert [*model.scratch] == ["4"]
+    assert [*model.scratch] == ["12", "4"]
     assert {*model.times} == {"12", "4", "closed"}
     assert all(
         sorted(order) == [*range(24)] for order in [*model.drawn, *model.orders.values()]
@@ -102,7 +102,7 @@ def test_what_is_chosen_is_chosen_on_other_seeds_by_its_rule():
     scratch = {("scratch rate", 100, 1): [0.1], ("scratch rate", 100, 2): [0.2]}
     tried |= {key: {"losses": found} for key, found in (worse | better | scratch).items()}
     found = running.chosen(plan, tried)
-    assert found == {"lambda": [1, 2, 3, 3], "rate": 2, "scratch rate": 1}
+    assert found == {"lambda": [1, 2, 2, 3], "rate": 2, "scratch rate": 1}
     assert not {key[1] for key in running.tuning_keys(plan)} & {*plan.seeds}
 
 
@@ -112,15 +112,15 @@ def test_a_seed_that_is_tuned_on_is_not_reported():
         Plan(tuned_on=(3, 100))
 
 
-def test_gates_are_trained_with_the_model_and_a_large_weight_closes_them():
-    model, seeds = learning.untrained(seed=0), {"seed": 1, "n_steps": 60}
+def test_gates_are_trained_with_the_model_and_a_large_weight_moves_them():
+    model, seeds = learning.untrained(seed=0), {"seed": 1, "n_steps": 12}
     strong = gates.train(model, 5.0, learning_rate=1e-3, **seeds)
     weak = gates.train(model, 0.0, learning_rate=1e-3, **seeds)
-    assert len(gates.opened(strong)) < len(gates.opened(weak))
+    highest, lowest = (max(gates.gates_of(m).values()) for m in (strong, weak))
+    assert 3.0 - highest > 0.4  # twelve steps at a rate of their own
+    assert lowest > highest
     before, after = (m.state_dict()["unembed.weight"] for m in (model, strong))
-    assert not before.equal(after)
-    moved = max(abs(value - 3.0) for value in gates.gates_of(strong).values())
-    assert moved > 0.5  # gates learn at a rate of their own
+    assert 0 < (before - after).abs().max() < 0.012
 
 
 def test_cuts_keep_the_first_heads_of_every_order(whole, monkeypatch):
@@ -151,7 +151,7 @@ def _tried(folder):
 
 def test_the_seeds_can_tell_every_planned_comparison_apart():
     assert len(Plan().seeds) >= seeds_needed(len(QUESTIONS), ALPHA)
-    assert {question.level for question in QUESTIONS} <= {*Plan().from_scratch}
+    assert {question.level for question in QUESTIONS} == {Plan().compared_at}
 
 
 def test_the_plan_says_what_is_expected_what_it_takes_and_what_is_left_out():
