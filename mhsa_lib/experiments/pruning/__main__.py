@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from textwrap import fill
 
-from mhsa_lib.experiments.pruning import budget, plan, predictions, running
+from mhsa_lib.experiments.pruning import budget, predictions, running
 from mhsa_lib.experiments.pruning.again import again
 from mhsa_lib.experiments.pruning.plan import Plan
 from mhsa_lib.experiments.pruning.told import told
@@ -52,7 +52,8 @@ def planned(plan: Plan) -> str:
 def _run(folder: Path, n_processes: int) -> str:
     from tqdm import tqdm
 
-    commit, planned = (predictions_commit(Path(m.__file__)) for m in (predictions, plan))
+    here = Path(__file__).parent
+    commit, planned = (predictions_commit(here / f"{n}.py") for n in ("predictions", "plan"))
     found = running.run(
         Plan(),
         commit,

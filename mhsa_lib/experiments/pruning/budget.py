@@ -20,8 +20,8 @@ SECONDS = {
     "scratch": 55.0,
     "time": 1.1,
 }
-"""Of processor, one unit of each part: measured with seed 100 beside much other work, which makes
-a processor of two threads slower; long trainings and cuts are counted up from parts of them."""
+"""Of processor, one unit of each part, measured with seed 100 beside much other work, which can
+only make it slower; long trainings and cuts are counted up from parts of them."""
 
 LEFT_OUT = (
     "From scratch only the shape that L0 left, and not that of any other way.",

@@ -32,7 +32,8 @@ def roles(model: EncoderDecoder, pairs: Pairs) -> dict[str, Head]:
     found = {}
     for task in language.TASKS:
         where = asked(pairs, task)
-        found[task] = max(costs, key=lambda head, where=where: costs[head][where].mean().item())
+        means = {head: cost[where].mean().item() for head, cost in costs.items()}
+        found[task] = max(means, key=lambda head: means[head])
     missed = alignment.missed(alignment.weights(model, pairs), alignment.gold(pairs))
     cross = heads_of(model, "cross-attention")
     return found | {ALIGNMENT: cross[int(missed.flatten().argmin())]}

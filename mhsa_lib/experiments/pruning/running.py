@@ -76,14 +76,14 @@ def chosen(plan: Plan, tried: Done) -> dict[str, Any]:
         for weight in plan.lambdas
     }
 
+    def nearest(level: int) -> Number:
+        return min(opened, key=lambda weight: abs(opened[weight] - level))
+
     def loss(part: str, seeds: Sequence[int], rate: Number) -> float:
         return fmean(x for seed in seeds for x in tried[part, seed, rate]["losses"])
 
     return {
-        "lambda": [
-            min(opened, key=lambda weight, level=level: abs(opened[weight] - level))
-            for level in plan.levels
-        ],
+        "lambda": [nearest(level) for level in plan.levels],
         "rate": min(plan.rates, key=partial(loss, "rate", plan.tuned_on)),
         "scratch rate": min(
             plan.scratch_rates, key=partial(loss, "scratch rate", plan.tuned_on[:1])
