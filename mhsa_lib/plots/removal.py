@@ -9,6 +9,9 @@ from mhsa_lib.results.pruning import CUTS, SCRATCH, WHEN, Pruning
 
 TITLES = {"before": "as cut", "after": "fine-tuned"}
 
+COLOURS = (*style.SERIES[:6], style.INK)
+"""One for each way; a line of yellow would be too faint on white."""
+
 APART = 0.5
 """Heads between the points of one way and the next, so that none hides another."""
 
@@ -31,9 +34,9 @@ def kept_heads(found: Pruning, ways: Sequence[str] = (*CUTS, SCRATCH)) -> None:
             _way(ax, found, way, when, place, len(ways))
         ax.set_yscale("log")
         ax.set_xticks(found.levels)
-        ax.invert_xaxis()
         plain(ax, "", "")
         ax.set_title(TITLES[when], fontsize=style.TEXT)
+    axes[0].invert_xaxis()  # and the other, which shares it
     fig.supxlabel("heads kept; every point a seed", fontsize=style.TEXT, color=style.INK)
     fig.supylabel("loss, nats a word", fontsize=style.TEXT, color=style.INK)
     handles, labels = axes[1].get_legend_handles_labels()
@@ -45,7 +48,7 @@ def _way(ax: Any, found: Pruning, way: str, when: str, place: int, n_ways: int) 
     if way == SCRATCH and when == "before":
         return
     x = [level - APART * (place - (n_ways - 1) / 2) for level in found.levels]
-    colour, marker = style.SERIES[place % 8], MARKERS[place % 8]
+    colour, marker = COLOURS[place], MARKERS[place]
     for level, at in zip(found.levels, x, strict=True):
         seeds = found.loss(way, level, when).values()
         ax.plot([at] * len(seeds), list(seeds), marker, color=colour, markersize=3, alpha=0.5)
