@@ -35,7 +35,7 @@ def studies() -> list[str]:
     """Packages that train and measure in a way of their own; each has ``listed()``.
 
     >>> studies()
-    ['translation']
+    ['pruning', 'translation']
     """
     folder = Path(__file__).parent
     return sorted(module.name for module in iter_modules([str(folder)]) if module.ispkg)

@@ -1,5 +1,6 @@
 """What was planned to be compared, answered from what was stored."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from textwrap import fill
 
@@ -48,9 +49,19 @@ def _alone(claim: Claim) -> Claim:
 
 def expected(experiment: Experiment | Runs, width: int = 88) -> str:
     """The predictions as they were written down before the runs, numbered."""
+    return numbered(experiment.predictions, width)
+
+
+def numbered(sentences: Sequence[str], width: int = 88) -> str:
+    """Sentences one below the other, each with its number.
+
+    >>> print(numbered(["It does.", "It does not."]))
+    1. It does.
+    2. It does not.
+    """
     return "\n".join(
         fill(text, width, initial_indent=f"{i}. ", subsequent_indent="   ")
-        for i, text in enumerate(experiment.predictions, start=1)
+        for i, text in enumerate(sentences, start=1)
     )
 
 

@@ -6,35 +6,30 @@ be committed before the first trial, and the commit is stored with the results.
 """
 
 import datetime
-import json
 import platform
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
 from itertools import product
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
-from time import process_time
 from typing import Any
 
 import torch
 
+from mhsa_lib.experiments import units
 from mhsa_lib.experiments.design import Experiment
 from mhsa_lib.experiments.listing import find
 from mhsa_lib.experiments.trials import trial
+from mhsa_lib.experiments.units import Progress
 from mhsa_lib.profiling.processor import processor
 from mhsa_lib.results.curves import Curve
 from mhsa_lib.results.decimals import Number
 from mhsa_lib.results.runs import Arm, Runs
-from mhsa_lib.results.whole import write_whole
 
 Key = tuple[str, Number, int]
 """Arm, learning rate, seed."""
-
-Progress = Callable[..., Iterable[Any]]
 
 
 def run(
@@ -58,13 +53,12 @@ def run(
     n_processes : trials at a time
     progress : wraps the trials of a round, called with ``total`` and ``desc`` as tqdm is
     """
-    folder.mkdir(parents=True, exist_ok=True)
     train = partial(_by_name, experiment.name) if train is None else train
 
     def trained(keys: list[Key], what: str) -> dict[Key, dict[str, Any]]:
         shown = partial(progress, desc=f"{experiment.name}, {what}")
-        _train(train, keys, folder, n_processes, shown)
-        return {key: json.loads(_file(folder, key).read_text(encoding="utf-8")) for key in keys}
+        work = partial(_trained, train)
+        return units.done(work, keys, folder, n_processes=n_processes, progress=shown)
 
     tuned = [arm for arm, setup in experiment.arms.items() if setup.anew == 0]
     tuning = trained([*product(tuned, experiment.rates, experiment.tuned_on)], "tuning")
@@ -143,38 +137,12 @@ def _best(arm: str, tuning: Mapping[Key, Any], experiment: Experiment) -> Number
     return max(experiment.rates, key=mean)
 
 
-def _train(
-    train: Callable[[Key], Curve],
-    keys: list[Key],
-    folder: Path,
-    n_processes: int,
-    progress: Progress,
-) -> None:
-    left = [key for key in keys if not _file(folder, key).is_file()]
-    with ProcessPoolExecutor(n_processes, get_context("spawn"), _alone) as pool:
-        trials = {pool.submit(_timed, train, key): key for key in left}
-        for done in progress(as_completed(trials), total=len(left)):
-            write_whole(_file(folder, trials[done]), json.dumps(done.result()))
-
-
-def _alone() -> None:
-    torch.set_num_threads(1)
-
-
-def _timed(train: Callable[[Key], Curve], key: Key) -> dict[str, Any]:
-    start = process_time()
-    curve = train(key)
-    return asdict(curve) | {"seconds": process_time() - start}
+def _trained(train: Callable[[Key], Curve], key: Key) -> dict[str, Any]:
+    return asdict(train(key))
 
 
 def _by_name(name: str, key: Key) -> Curve:
     return trial(find(name), *key)
-
-
-def _file(folder: Path, key: Key) -> Path:
-    arm, rate, seed = key
-    slug = "".join(letter if letter.isalnum() else "-" for letter in arm)
-    return folder / f"{slug} {rate} {seed}.json"
 
 
 def _curve(found: Mapping[str, Any]) -> Curve:

@@ -121,13 +121,12 @@ def fit(
     >>> losses[-1] < losses[0] / 2
     True
     """
-    warm = max(1, n_steps // 20)
     steps = updates(
         model,
         draw,
         seed=seed,
         learning_rate=learning_rate,
-        schedule=lambda step: min((step + 1) / warm, (n_steps - step) / n_steps),
+        schedule=rising_and_falling(n_steps),
         loss=loss,
         extra=extra,
     )
@@ -135,6 +134,16 @@ def fit(
     losses = list(islice(steps, n_steps))
     model.eval()
     return losses
+
+
+def rising_and_falling(n_steps: int) -> Callable[[int], float]:
+    """A schedule: up for a twentieth of the steps, and then in a line to 0.
+
+    >>> [round(rising_and_falling(40)(step), 3) for step in (0, 1, 2, 20, 39)]
+    [0.5, 0.975, 0.95, 0.5, 0.025]
+    """
+    warm = max(1, n_steps // 20)
+    return lambda step: min((step + 1) / warm, (n_steps - step) / n_steps)
 
 
 def updates(
@@ -146,11 +155,13 @@ def updates(
     schedule: Callable[[int], float],
     loss: Loss = of_every_target,
     extra: Callable[[], Tensor] | None = None,
+    parameters: Iterable[Any] | None = None,
 ) -> Iterator[float]:
     """The steps that ``fit`` makes, without end: every ``next`` trains once and gives the loss.
 
-    ``schedule`` gives the factor of the learning rate at a step, counted from 0. The mode of
-    the model is left as it is.
+    ``schedule`` gives the factor of the learning rate at a step, counted from 0. ``parameters``
+    are trained, all of the model's when not given; as for every optimizer of torch they may be
+    groups with a rate ``lr`` of their own. The mode of the model is left as it is.
 
     >>> from itertools import islice
     >>> same = lambda generator: (torch.zeros(1, 1, dtype=torch.long),) * 2
@@ -161,7 +172,8 @@ def updates(
     True
     """
     generator = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.Adam(model.parameters(), learning_rate, betas=(0.9, 0.98))
+    trained = model.parameters() if parameters is None else parameters
+    optimizer = torch.optim.Adam(trained, learning_rate, betas=(0.9, 0.98))
     rate = torch.optim.lr_scheduler.LambdaLR(optimizer, schedule)
     while True:
         whole = task = loss(model, *draw(generator))

@@ -18,6 +18,7 @@ from mhsa_lib.plots.kinds import profiles as profiles
 from mhsa_lib.plots.learning import learning as learning
 from mhsa_lib.plots.ratios import memory as memory
 from mhsa_lib.plots.ratios import ratios as ratios
+from mhsa_lib.plots.removal import kept_heads as kept_heads
 from mhsa_lib.plots.roof import roofline as roofline
 from mhsa_lib.plots.signed import signed as signed
 from mhsa_lib.plots.spread import seeds as seeds
@@ -34,6 +35,7 @@ __all__ = [
     "encoder_decoder",
     "heads",
     "heat_map",
+    "kept_heads",
     "layers_by_heads",
     "learning",
     "mask",

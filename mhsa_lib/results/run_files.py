@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from mhsa_lib.results.curves import Curve
+from mhsa_lib.results.exactly import exactly
 from mhsa_lib.results.lookup import stored
 from mhsa_lib.results.paired import Measure
 from mhsa_lib.results.runs import Arm, Runs
@@ -64,33 +65,22 @@ def kept(name: str, folder: Path = FOLDER) -> Runs:
 
 
 def _made(found: Mapping[str, Any], where: str) -> Runs:
-    whole = _known(Runs, found, where)
+    whole = exactly(Runs, found, where)
     arms = {name: _arm(arm, f"{where}, arm {name!r}") for name, arm in whole["arms"].items()}
-    measure = Measure(**_known(Measure, whole["measure"], f"{where}, measure"))
+    measure = Measure(**exactly(Measure, whole["measure"], f"{where}, measure"))
     floor, predictions = tuple(whole["floor"]), tuple(whole["predictions"])
     made = {"arms": arms, "measure": measure, "floor": floor, "predictions": predictions}
     return Runs(**(whole | made))
 
 
 def _arm(found: Mapping[str, Any], where: str) -> Arm:
-    arm = _known(Arm, found, where)
+    arm = exactly(Arm, found, where)
     curves = {}
     for seed, curve in arm["curves"].items():
-        parts = _known(Curve, curve, f"{where}, seed {seed}")
+        parts = exactly(Curve, curve, f"{where}, seed {seed}")
         curves[int(seed)] = Curve(tuple(parts["steps"]), tuple(parts["values"]))
     rates, tuned_on = tuple(arm["rates"]), tuple(arm["tuned_on"])
     return Arm(**(arm | {"curves": curves, "rates": rates, "tuned_on": tuned_on}))
-
-
-def _known(kind: Any, found: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Exactly the fields of a kind."""
-    wanted = {field.name for field in fields(kind)}
-    if found.keys() != wanted:
-        raise ValueError(
-            f"{where}: unknown are {sorted(found.keys() - wanted)}, missing "
-            f"{sorted(wanted - found.keys())}; it holds exactly {sorted(wanted)}."
-        )
-    return dict(found)
 
 
 def _written(whole: dict[str, Any]) -> str:

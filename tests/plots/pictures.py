@@ -8,6 +8,7 @@ from mhsa_lib.results.curves import Curve
 from mhsa_lib.results.paired import Measure
 from mhsa_lib.results.runs import Arm, Runs
 from mhsa_lib.transformer import EncoderDecoder
+from tests.experiments.pruning.small import made_up
 from tests.plots.inputs import TOKENS, traced
 
 
@@ -51,6 +52,8 @@ PICTURES = {
     "learning, large": lambda: plots.learning(
         experiment([f"attention {i} $x_" + "x" * 60 for i in range(7)])
     ),
+    "kept_heads": lambda: plots.kept_heads(made_up()),
+    "kept_heads, one": lambda: plots.kept_heads(made_up(), ["greedy"]),
     "roofline": lambda: plots.roofline(
         {"here": Rates(100e9, 25e9), "there $x_": Rates(989e12, 4.8e12)},
         {f"a stage $_{i} " + "x" * 60: (0.5 * 3**i, 1e9 * 3**i) for i in range(9)},

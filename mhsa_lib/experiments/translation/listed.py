@@ -1,14 +1,16 @@
 """The study of translators as the command line lists it."""
 
-from textwrap import fill
+from textwrap import indent
 
+from mhsa_lib.experiments.planned import numbered
 from mhsa_lib.experiments.translation.predictions import PREDICTIONS
 from mhsa_lib.results import translators
 
 QUESTION = "What is each kind of attention in a Transformer needed for?"
+HOW = "run by tools.build.train_translator, measure_translators and train_without"
 
 
-def listed(width: int = 88) -> str:
+def listed() -> str:
     """Question, predictions, time and date, as ``--list`` shows them.
 
     >>> listed().splitlines()[0].split("? ")
@@ -16,11 +18,7 @@ def listed(width: int = 88) -> str:
     """
     kept = translators.kept()
     size = f"{len(kept.seeds)} models, {kept.settings['steps']:,} steps"
-    expected = [
-        fill(text, width, initial_indent=f"  {i}. ", subsequent_indent="     ")
-        for i, text in enumerate(PREDICTIONS, start=1)
-    ]
     minutes = kept.machine["seconds of measuring"] / 60
-    stored = f"  stored {kept.machine['date']}: {minutes:.0f} minutes of measuring on 1 core"
-    how = "  run by tools.build.train_translator, measure_translators and train_without"
-    return "\n".join([f"translation: {QUESTION} {size}", *expected, stored, how])
+    stored = f"stored {kept.machine['date']}: {minutes:.0f} minutes of measuring on 1 core"
+    said = indent("\n".join([numbered(PREDICTIONS, 84), stored, HOW]), "  ")
+    return f"translation: {QUESTION} {size}\n{said}"

@@ -68,8 +68,8 @@ MUTANTS = [
     ),
     Mutant(
         "experiments: everything is trained again",
-        "experiments/running.py",
-        "left = [key for key in keys if not _file(folder, key).is_file()]",
+        "experiments/units.py",
+        "left = [key for key in keys if not kept_as(folder, key).is_file()]",
         "left = keys",
         "experiments/running",
     ),

@@ -1,0 +1,65 @@
+"""``python -m mhsa_lib.experiments.pruning``: run it, say what it takes, run a part again.
+
+python -m mhsa_lib.experiments.pruning --plan        predictions and cost, nothing is run
+python -m mhsa_lib.experiments.pruning               runs, goes on where it stopped, stores
+python -m mhsa_lib.experiments.pruning --again 3 8   seed 3 at 8 heads once more, compared
+"""
+
+import argparse
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from mhsa_lib.experiments.planned import numbered
+from mhsa_lib.experiments.pruning import budget, predictions, running
+from mhsa_lib.experiments.pruning.again import again
+from mhsa_lib.experiments.pruning.plan import Plan
+from mhsa_lib.experiments.pruning.told import told
+from mhsa_lib.experiments.running import predictions_commit
+from mhsa_lib.results import pruning
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the command line and do what it says."""
+    title = (__doc__ or "").splitlines()[0]
+    parser = argparse.ArgumentParser(
+        "python -m mhsa_lib.experiments.pruning", description=title
+    )
+    parser.add_argument("--plan", action="store_true", help="predictions and cost alone")
+    parser.add_argument("--again", nargs=2, type=int, metavar=("SEED", "LEVEL"), help="one cut")
+    parser.add_argument("--processes", type=int, default=2, help="units at a time")
+    parser.add_argument(
+        "--folder", type=Path, default=Path("build/experiments"), help="where units are kept"
+    )
+    options = parser.parse_args(arguments)
+    if options.plan:
+        print(planned(Plan()))
+    elif options.again is not None:
+        print(again(pruning.kept(), *options.again))
+    else:
+        print(_run(options.folder, options.processes))
+
+
+def planned(plan: Plan) -> str:
+    """The predictions, numbered, and what the run takes."""
+    return f"{numbered(predictions.PREDICTIONS)}\n\n{budget.expected(plan)}"
+
+
+def _run(folder: Path, n_processes: int) -> str:
+    from tqdm import tqdm
+
+    here = Path(__file__).parent
+    commit, planned = (predictions_commit(here / f"{n}.py") for n in ("predictions", "plan"))
+    found = running.run(
+        Plan(),
+        commit,
+        folder / f"pruning-{commit[:12]}-{planned[:12]}",
+        n_processes=n_processes,
+        progress=partial(tqdm, dynamic_ncols=True),
+    )
+    pruning.save(found)
+    return told(found)
+
+
+if __name__ == "__main__":
+    main()
