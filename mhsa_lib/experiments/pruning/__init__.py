@@ -1,4 +1,4 @@
-"""Heads are chosen in six ways and removed for good: what does a translator lose without them?
+"""Heads of a translator are chosen in six ways and removed for good, to see what that costs.
 
 ``plan`` says what is run and ``predictions`` what is expected. A head goes by the gates it
 learned (``gates``), by one of three rankings or by chance (``orders``); ``removal`` takes it

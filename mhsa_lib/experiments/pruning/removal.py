@@ -19,6 +19,9 @@ from mhsa_lib.experiments.translation import KINDS, Head, heads_of
 from mhsa_lib.experiments.translation.learning import untrained
 from mhsa_lib.transformer import EncoderDecoder
 
+SHAPE_SEEDS = 3_000_000
+"""Added to a seed for attentions made anew, so that embeddings do not share their numbers."""
+
 
 class Headless(nn.Module):
     """What is left of an attention without heads: b_O for every token, or zero.
@@ -87,7 +90,7 @@ def shaped(sizes: Mapping[str, int], seed: int) -> EncoderDecoder:
     """
     model = untrained(seed)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.manual_seed(SHAPE_SEEDS + seed)
         for path in paths(model):
             whole: Any = model.get_submodule(path)
             few: nn.Module = Headless(whole)

@@ -6,6 +6,7 @@ from concurrent.futures import Future
 import pytest
 
 from mhsa_lib.experiments import units
+from mhsa_lib.experiments.pruning import __main__ as command
 from mhsa_lib.experiments.pruning import budget, gates, running, work
 from mhsa_lib.experiments.pruning.__main__ import planned
 from mhsa_lib.experiments.pruning.again import again
@@ -159,3 +160,21 @@ def test_the_plan_says_what_is_expected_what_it_takes_and_what_is_left_out():
     assert all(prediction in text for prediction in PREDICTIONS)
     assert all(part in text for part in budget.LEFT_OUT)
     assert budget.minutes(Plan()) / 2 < budget.LIMIT
+
+
+def test_one_command_runs_under_the_commits_of_predictions_and_plan_and_stores(
+    whole, tmp_path, monkeypatch, capsys
+):
+    found, asked = whole[0], []
+    monkeypatch.setattr(command, "predictions_commit", lambda file: f"{file.stem:a<40}")
+    monkeypatch.setattr(running, "run", lambda *args, **_: asked.append(args) or found)
+    monkeypatch.setattr(pruning, "save", lambda run: asked.append(run))
+    monkeypatch.setattr(command, "told", lambda run: f"told of {len(run.models)} models")
+    command.main(["--folder", str(tmp_path)])
+    (plan, commit, folder), stored = asked
+    assert (plan, commit) == (Plan(), f"{'predictions':a<40}")
+    assert folder.name == "pruning-predictionsa-planaaaaaaaa"
+    assert stored == found
+    assert capsys.readouterr().out == "told of 1 models\n"
+    command.main(["--plan"])
+    assert "40 minutes on two cores, of 45" in capsys.readouterr().out
