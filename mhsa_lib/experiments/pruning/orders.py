@@ -28,7 +28,7 @@ Order = tuple[Head, ...]
 
 
 def importance(model: EncoderDecoder, pairs: Pairs) -> dict[Head, float]:
-    """I_h = E |z · dL/dz|: by how much the loss of a token's z would change to first order.
+    """I_h = E abs(z · dL/dz): by how much the loss of a token's z would change to first order.
 
     The absolute value is taken token by token, then the mean over the real tokens of the side
     that asks; L is the loss summed over words. At last the heads of one attention are divided
