@@ -99,7 +99,7 @@ def _patch(ax: Any, patched: str, above: float, place: float) -> None:
     ax.plot(*corners, color=OTHER, linestyle="--", linewidth=2.2)
     _arrow(ax, (turn, into), (WIRES, into), patch=True)
     said = f"in place of this text's {patched}"
-    _text(ax, turn + 0.12, above, said, color=OTHER, ha="left")
+    _text(ax, turn + 0.12, above, said, ha="left")
 
 
 def _box(ax: Any, left: float, y: float, width: float, text: str, patch: bool = False) -> None:
