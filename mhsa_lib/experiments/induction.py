@@ -12,12 +12,12 @@ Before the predictions were written, seed 100 was looked at with three learning 
 of two layers and the smeared keys came to about 0.95, one layer of 8 heads to about 0.65; at
 0.03 two layers of 4 heads learned it and then forgot it, so that rate is not tried here.
 
-A first run of the same arms, questions and predictions had 1,500 steps and three rates. All arms
-took the rate 0.02, which is therefore the only one here. It left most curves of one layer still
-rising, at about 0.65, so that four of six questions had no answer; two layers and smeared keys
-had settled at 0.96 to 0.97. Seed 100, trained on, stopped rising after some 4,000 steps, above
-0.7. Hence 5,000 steps here, and a tolerance of 0.03 in place of 0.02. The predictions are those
-of before the first run.
+A first run of the same arms, questions and predictions had 1,500 steps and three rates. All
+arms took the rate 0.02, which is therefore the only one here. It left most curves of one layer
+still rising, at about 0.65, so that four of six questions had no answer; two layers and smeared
+keys had settled at 0.96 to 0.97. Seed 100, trained on, stopped rising after some 4,000 steps,
+above 0.7. Hence 5,000 steps here, and a tolerance of 0.03 in place of 0.02. The predictions are
+those of before the first run.
 """
 
 from collections.abc import Callable
