@@ -1,10 +1,12 @@
 """Numbers about attention weights: tensors (…, query, key) in, numbers out.
 
 Each row of ``weights`` is a distribution over keys. A row of zeros (a query that may look at
-nothing) counts as zero in every mean; ``agreement`` leaves it out.
+nothing) counts as zero in every mean; ``agreement`` leaves it out. ``composition`` alone is
+about the learned matrices of heads.
 
 Sources: Clark et al., "What Does BERT Look At?", section 3, arXiv 1906.04341; Voita et al.,
-"Analyzing Multi-Head Self-Attention", section 4, arXiv 1905.09418.
+"Analyzing Multi-Head Self-Attention", section 4, arXiv 1905.09418; Elhage et al., "A
+Mathematical Framework for Transformer Circuits", 2021.
 """
 
 import math
@@ -97,6 +99,32 @@ def agreement(weights: Tensor) -> Tensor:
     rest = [axis for axis in range(both.ndim) if axis not in (both.ndim - 3, both.ndim - 2)]
     summed, n = (divergence * both).sum(dim=rest), both.sum(dim=rest)
     return 1 - summed / n.clamp(min=1) / math.log(2)
+
+
+def composition(writes: Tensor, reads: Tensor) -> Tensor:
+    """How much of what a head writes another head reads: (writing head, reading head).
+
+    Both are (head, d_model, d_model), for tokens as rows. ``writes`` holds W_V W_O of the
+    earlier heads. ``reads`` holds what the later heads do with a row of the stream:
+    W_Q W_Kᵀ for Q-composition, its transpose for K-composition, W_V W_O for V-composition.
+
+    The score is ‖A B‖ / (‖A‖ ‖B‖) with Frobenius norms: at most 1, and 0 if no column that is
+    written is read. Products of random matrices have about 1/√d_model. A head of zeros has 0.
+
+    >>> writes = torch.tensor([[[0.0, 1.0], [0.0, 0.0]]])  # into column 1
+    >>> reads = torch.tensor([[[1.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]]])
+    >>> composition(writes, reads)  # from column 0, and from column 1
+    tensor([[0., 1.]])
+    """
+    shapes = tuple(writes.shape), tuple(reads.shape)
+    if [len(shape) for shape in shapes] != [3, 3] or len({*shapes[0][1:], *shapes[1][1:]}) > 1:
+        raise ValueError(
+            f"writes {shapes[0]} and reads {shapes[1]} are not (head, d_model, d_model) of one "
+            f"d_model; give the products of each head's own parts of the matrices."
+        )
+    product = torch.linalg.matrix_norm(writes[:, None] @ reads)
+    norms = torch.linalg.matrix_norm(writes)[:, None] * torch.linalg.matrix_norm(reads)
+    return torch.where(norms == 0, norms, product / norms)
 
 
 def _offsets(weights: Tensor) -> Tensor:

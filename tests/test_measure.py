@@ -145,3 +145,53 @@ def test_agreement_leaves_out_the_rows_where_a_head_sees_nothing():
 
 def test_heads_that_see_nothing_agree():
     assert torch.equal(measure.agreement(torch.zeros(2, 3, 4)), torch.ones(2, 2))
+
+
+def factors(n_heads, d_model, d_head, seed=0):
+    """Heads as they are: a product of two thin matrices each."""
+    draws = torch.Generator().manual_seed(seed)
+    down = torch.randn(n_heads, d_model, d_head, generator=draws).double()
+    return down @ torch.randn(n_heads, d_head, d_model, generator=draws).double()
+
+
+def test_composition_is_the_norm_of_the_product_over_the_norms():
+    writes, reads = factors(2, 6, 3), factors(3, 6, 2, seed=1)
+    found = measure.composition(writes, reads)
+    assert found.shape == (2, 3)
+    for i, a in enumerate(writes):
+        for j, b in enumerate(reads):
+            product = sum(
+                (sum(a[r, m] * b[m, c] for m in range(6))) ** 2
+                for r in range(6)
+                for c in range(6)
+            ).sqrt()
+            assert_close(found[i, j], product / a.square().sum().sqrt() / b.norm())
+
+
+def test_a_head_composes_fully_with_one_that_reads_the_direction_it_writes():
+    column = torch.randn(1, 5, 1).double()
+    writes = torch.randn(1, 5, 1).double() @ column.mT
+    reads = column @ torch.randn(1, 1, 5).double()
+    assert_close(measure.composition(writes, reads), torch.ones(1, 1).double())
+    beside = torch.eye(5) - column @ column.mT / column.square().sum()
+    assert measure.composition(writes, beside) < 1e-7
+
+
+def test_random_heads_compose_by_one_over_the_root_of_the_width():
+    found = measure.composition(factors(20, 64, 16), factors(20, 64, 16, seed=1))
+    assert found.mean() == pytest.approx(64**-0.5, rel=0.02)
+    assert found.std() < 0.01
+
+
+def test_a_silent_head_composes_with_nothing_and_nan_stays_visible():
+    writes = torch.stack([torch.zeros(3, 3), torch.full((3, 3), torch.nan)])
+    found = measure.composition(writes, torch.eye(3)[None])
+    assert found[0] == 0
+    assert found[1].isnan()
+
+
+@pytest.mark.bothways
+@pytest.mark.parametrize("shape", [(3, 4, 4), (3, 3), (2, 3, 4)])
+def test_composition_needs_square_matrices_of_one_width(shape):
+    with pytest.raises(ValueError, match=r"\(head, d_model, d_model\) of one d_model; give"):
+        measure.composition(torch.ones(2, 3, 3), torch.ones(shape))

@@ -58,7 +58,7 @@ def without_note() -> Tensor:
 def _other_streams() -> Iterator[tuple[Tensor, str]]:
     """What may be taken for that stream, and why it is another."""
     x, everything = model().embed(fresh().inputs), written(0, 1, 2, 3)
-    yield x, "It holds nothing of layer 0, as in cut. Add what the other three heads wrote."
+    yield x, "It holds nothing of layer 0. Add what the other three heads wrote."
     yield x + everything, "Nothing is missing: the previous-token head's part is still in it."
     yield written(0, 1, 3), "That is what the other three heads wrote. Add it to x."
     yield written(PREVIOUS), "That is the part that should be missing, and without x."

@@ -16,6 +16,7 @@ from mhsa_lib.plots.heat import heat_map as heat_map
 from mhsa_lib.plots.heat import layers_by_heads as layers_by_heads
 from mhsa_lib.plots.kinds import profiles as profiles
 from mhsa_lib.plots.learning import learning as learning
+from mhsa_lib.plots.paths import path_patch as path_patch
 from mhsa_lib.plots.ratios import memory as memory
 from mhsa_lib.plots.ratios import ratios as ratios
 from mhsa_lib.plots.removal import kept_heads as kept_heads
@@ -40,6 +41,7 @@ __all__ = [
     "learning",
     "mask",
     "memory",
+    "path_patch",
     "pipeline",
     "profiles",
     "ratios",

@@ -59,6 +59,8 @@ PICTURES = {
         {f"a stage $_{i} " + "x" * 60: (0.5 * 3**i, 1e9 * 3**i) for i in range(9)},
     ),
     "roofline, no points": lambda: plots.roofline({"here": Rates(100e9, 25e9)}),
+    "path_patch": lambda: plots.path_patch(["L0H0", "L0H1", "L0H2"], "L0H2", "k"),
+    "path_patch, large": lambda: plots.path_patch([f"L0H{i}" for i in range(12)], "L0H9", "v"),
     "bars": lambda: plots.bars({"W_Q": 144, "loss": -0.25}, "value"),
     "signed": lambda: plots.signed(torch.randn(3, 9, 3), list("abcdefghi"), TOKENS, TOKENS),
     "signed, large": lambda: plots.signed(

@@ -17,4 +17,11 @@ MUTANTS = [
         "rates.peak for",
         "plots/roof",
     ),
+    Mutant(
+        "path patch: the other text is read by the keys whatever the wire",
+        "plots/paths.py",
+        "_patch(ax, patched, above, places[wire])",
+        '_patch(ax, patched, above, places["k"])',
+        "plots/paths",
+    ),
 ]

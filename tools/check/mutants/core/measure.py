@@ -45,4 +45,18 @@ MUTANTS = [
         "torch.arange(n_query, device",
         "measure",
     ),
+    Mutant(
+        "composition: what is read is multiplied first",
+        "measure.py",
+        "matrix_norm(writes[:, None] @ reads)",
+        "matrix_norm(reads @ writes[:, None])",
+        "measure",
+    ),
+    Mutant(
+        "composition not divided by the norm of what is read",
+        "measure.py",
+        "[:, None] * torch.linalg.matrix_norm(reads)",
+        "[:, None].expand(-1, len(reads))",
+        "measure",
+    ),
 ]

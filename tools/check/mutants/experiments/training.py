@@ -32,6 +32,20 @@ MUTANTS = [
         "experiments/overlapped",
     ),
     Mutant(
+        "experiment induction: a key is mixed with the one after it",
+        "experiments/induction.py",
+        "[k_heads[..., :1, :], k_heads[..., :-1, :]]",
+        "[k_heads[..., 1:, :], k_heads[..., -1:, :]]",
+        "experiments/induction",
+    ),
+    Mutant(
+        "experiment induction: what nothing announces is asked for",
+        "experiments/induction.py",
+        "masked_fill(~drawn.known, -100)",
+        "masked_fill(drawn.known & False, -100)",
+        "experiments/induction",
+    ),
+    Mutant(
         "experiments: a twin is its arm once more",
         "experiments/trials.py",
         "torch.manual_seed(setup.anew + seed)",
