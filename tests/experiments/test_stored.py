@@ -5,7 +5,7 @@ from statistics import median
 
 import pytest
 
-from mhsa_lib.experiments import collaborative, listing, overlapped, planned, running
+from mhsa_lib.experiments import collaborative, induction, listing, overlapped, planned, running
 from mhsa_lib.experiments.__main__ import again, described, main
 from mhsa_lib.experiments.trials import trial
 from mhsa_lib.results import run_files
@@ -136,6 +136,7 @@ def test_the_command_line_refuses_what_there_is_not(capsys):
 
 SAID = {
     "collaborative": ["not told apart"] * 4 + ["the same within the margin", None],
+    "induction": ["more"] * 3 + [None] + ["the same within the margin"] * 2,
     "overlapped": ["less", "not told apart", "not told apart", "not told apart", None,
                    "not told apart"],
 }  # fmt: skip
@@ -182,3 +183,23 @@ def test_collaborative_heads_come_in_an_evaluation_earlier_and_most_rates_are_th
     assert medians[f"collaborative, {four}"] > medians[f"plain, {four}"]
     largest = [arm.learning_rate == max(arm.rates) for arm in runs.arms.values()]
     assert sum(largest) > len(largest) / 2
+
+
+def test_one_layer_stops_near_0_7_and_two_predictions_about_it_failed():
+    runs = run_files.kept("induction")
+    ends = {
+        name: [ending(curve).mean for curve in arm.curves.values()]
+        for name, arm in runs.arms.items()
+    }
+    eight, two = ends[induction.EIGHT], ends[induction.TWO]
+    assert 0.68 < min(eight + two) <= max(eight) < 0.73
+    assert 0.75 < max(two) < 0.76
+    assert sum(eight) < sum(two)
+    assert [len(runs.unsettled(name)) for name in (induction.EIGHT, induction.TWO)] == [0, 1]
+    depth = (induction.FOUR, induction.ONE, induction.SMEARED)
+    assert min(min(ends[name]) for name in depth) > 0.95
+    assert all(
+        (steps_to(curve, runs.level) or runs.horizon) <= 500
+        for name in depth
+        for curve in runs.arm(name).curves.values()
+    )
