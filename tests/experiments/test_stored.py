@@ -10,6 +10,7 @@ from mhsa_lib.experiments import (
     collaborative,
     composed,
     grouped,
+    induction,
     listing,
     mixture,
     overlapped,
@@ -156,6 +157,7 @@ SAID = {
     "composed": [None] * 5 + ["less"],
     "grouped": ["not told apart"] * 5 + ["the same within the margin"],
     "mixture": ["not told apart"] * 6,
+    "induction": ["more"] * 3 + [None] + ["the same within the margin"] * 2,
     "overlapped": ["less", "not told apart", "not told apart", "not told apart", None,
                    "not told apart"],
 }  # fmt: skip
@@ -246,3 +248,23 @@ def test_three_plain_heads_were_not_through_when_composed_ones_were():
 
 def latest(arm, level):
     return max(steps_to(curve, level) for curve in arm.curves.values())
+
+
+def test_one_layer_stops_near_0_7_and_two_predictions_about_it_failed():
+    runs = run_files.kept("induction")
+    ends = {
+        name: [ending(curve).mean for curve in arm.curves.values()]
+        for name, arm in runs.arms.items()
+    }
+    eight, two = ends[induction.EIGHT], ends[induction.TWO]
+    assert 0.68 < min(eight + two) <= max(eight) < 0.73
+    assert 0.75 < max(two) < 0.76
+    assert sum(eight) < sum(two)
+    assert [len(runs.unsettled(name)) for name in (induction.EIGHT, induction.TWO)] == [0, 1]
+    depth = (induction.FOUR, induction.ONE, induction.SMEARED)
+    assert min(min(ends[name]) for name in depth) > 0.95
+    assert all(
+        (steps_to(curve, runs.level) or runs.horizon) <= 500
+        for name in depth
+        for curve in runs.arm(name).curves.values()
+    )
