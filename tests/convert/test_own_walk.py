@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention
+from mhsa_lib.experiments.induction import SmearedSplit
 from mhsa_lib.rope.rotary import Rotary
 from mhsa_lib.rope.rotary_split import RotarySplit
 from mhsa_lib.stages import Stage, stages_of
@@ -36,6 +37,7 @@ SOURCES: dict[str, Callable[[], nn.Module]] = {
     "overlapped": lambda: OverlappedAttention(12, 3, 1),
     "fused in groups": lambda: FusedMultiHeadAttention(12, 6, n_kv_heads=2, bias=True),
     "gated": lambda: GatedAttention(12, 3, bias=True),
+    "smeared keys": lambda: MultiHeadAttention(12, 3, split=SmearedSplit(3)),  # all refuse it
 }
 CHANGED = (
     "biases",
