@@ -23,6 +23,13 @@ from mhsa_lib.roles.reading import Sentence
 NOUNS = ("NOUN", "PROPN")
 """What counts as a noun: names too."""
 
+CLASSES = {
+    "noun": NOUNS,
+    "verb": ("VERB",),
+    "noun or verb": (*NOUNS, "VERB"),
+    "verb or adjective": ("VERB", "ADJ"),
+}
+"""Parts of speech that a guess may look for."""
 
 DIRECTIONS = ("dependent looks at head", "head looks at dependent")
 """As ``hits_both_ways`` has them: the arcs, then the arcs turned."""
@@ -136,3 +143,21 @@ def nouns_before(sentences: Sequence[Sentence], arcs: Arcs) -> dict[str, Tensor]
         nearest.append(before[-1:] == [partner])
         first.append(before[:1] == [partner])
     return {"nearest noun": torch.tensor(nearest), "first noun": torch.tensor(first)}
+
+
+def of_a_class(sentences: Sequence[Sentence], arcs: Arcs) -> dict[str, Tensor]:
+    """Guesses that take the nearest word of a class, after or before: right or not, (arc).
+
+    They know parts of speech, as annotated, and no tree. The names are those of ``CLASSES``
+    with "next" or "previous". Where no such word stands there, the guess is not right.
+    """
+    found: dict[str, list[bool]] = {}
+    for i, word, partner in zip(*(field.tolist() for field in arcs[:3]), strict=True):
+        words = sentences[i].words
+        for name, tags in CLASSES.items():
+            alike = [j for j, each in enumerate(words) if each.upos in tags]
+            after = next((j for j in alike if j > word), None)
+            before = next((j for j in reversed(alike) if j < word), None)
+            found.setdefault(f"next {name}", []).append(after == partner)
+            found.setdefault(f"previous {name}", []).append(before == partner)
+    return {name: torch.tensor(right) for name, right in found.items()}

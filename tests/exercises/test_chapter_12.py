@@ -1,4 +1,4 @@
-"""Chapter 12: distances, the next noun, and an accuracy that was not chosen."""
+"""Chapter 12: distances, the next verb, and an accuracy that was not chosen."""
 
 import torch
 
@@ -11,9 +11,10 @@ def test_the_distances_are_those_of_the_annotated_arcs():
     assert not check("usual_offsets", (-2, 1))
 
 
-def test_the_next_noun_is_counted_once_an_arc():
-    assert check("next_noun", 96 / 104)
-    assert not check("next_noun", 0.5)
+def test_the_next_verb_is_counted_once_an_arc():
+    assert check("passive_subjects", 10 / 13)
+    assert not check("passive_subjects", 1.0)
+    assert not check("passive_subjects", 0.7)
 
 
 def test_choosing_and_reporting_on_the_same_arcs_is_told():

@@ -90,6 +90,21 @@ def test_the_nearest_and_the_first_noun_stand_before_the_pronoun():
     }
 
 
+def test_a_guess_takes_the_nearest_word_of_a_class():
+    subjects = roles.dependencies(SENTENCES[:1], "nsubj")
+    assert pairs(subjects) == [(0, 2, 3), (0, 8, 10)]
+    right = {k: v.tolist() for k, v in A.of_a_class(SENTENCES, subjects).items()}
+    assert right["next verb"] == [True, True]
+    assert right["next noun or verb"] == [True, True]
+    assert right["previous verb"] == right["next noun"] == [False, False]
+    objects = A.of_a_class(SENTENCES, roles.dependencies(SENTENCES[:1], "obj"))
+    assert objects["previous verb"].tolist() == [True, True]
+    assert objects["previous noun or verb"].tolist() == [True, True]
+    turned = A.of_a_class(SENTENCES, subjects.turned())
+    assert turned["previous noun"].tolist() == [True, False]  # had stolen: cat, and not it
+    assert turned["next verb"].tolist() == [False, False]
+
+
 def test_clark_turns_the_map_and_not_the_arc():
     """The word that looks most at a dependent: its column, not the head's row."""
     weights = torch.tensor([[0.0, 0.2, 0.1], [0.3, 0.0, 0.6], [0.9, 0.05, 0.0]])[None, None]

@@ -115,4 +115,18 @@ MUTANTS = [
         "below.double() + 1",
         "roles/ranks",
     ),
+    Mutant(
+        "roles: a guess by class takes the farthest word before",
+        "roles/arcs.py",
+        "next((j for j in reversed(alike) if j < word), None)",
+        "next((j for j in alike if j < word), None)",
+        "roles/arcs",
+    ),
+    Mutant(
+        "roles: the next word of a class may be the word itself",
+        "roles/arcs.py",
+        "next((j for j in alike if j > word), None)",
+        "next((j for j in alike if j >= word), None)",
+        "roles/arcs",
+    ),
 ]
