@@ -88,3 +88,10 @@ def open_page(browser, vendor, tmp_path):
         page.close()
     server.shutdown()
     server.server_close()
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what opens Chromium, to be left out where mistakes are planted."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")

@@ -1,4 +1,4 @@
-"""A hundred English sentences with their grammar and what their pronouns mean, done by hand."""
+"""A hundred English sentences with their grammar and what their pronouns mean, word by word."""
 
 from mhsa_lib.examples.annotated.conllu import RELATIONS as RELATIONS
 from mhsa_lib.examples.annotated.conllu import TAGS as TAGS
