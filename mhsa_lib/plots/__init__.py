@@ -25,6 +25,7 @@ from mhsa_lib.plots.signed import signed as signed
 from mhsa_lib.plots.spread import seeds as seeds
 from mhsa_lib.plots.squares import mask as mask
 from mhsa_lib.plots.squares import wall as wall
+from mhsa_lib.plots.sweep import sweep as sweep
 from mhsa_lib.plots.trace_boxes import pipeline as pipeline
 from mhsa_lib.plots.transformer_boxes import encoder_decoder as encoder_decoder
 
@@ -48,5 +49,6 @@ __all__ = [
     "roofline",
     "seeds",
     "signed",
+    "sweep",
     "wall",
 ]

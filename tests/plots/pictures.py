@@ -52,6 +52,17 @@ PICTURES = {
     "learning, large": lambda: plots.learning(
         experiment([f"attention {i} $x_" + "x" * 60 for i in range(7)])
     ),
+    "sweep": lambda: plots.sweep({"a": {"b": {1: (0.5, 0.7)}, "c": {4: (0.2,)}}}, "n", "s"),
+    "sweep, large": lambda: plots.sweep(
+        {
+            f"task {i} $x_" + "x" * 60: {
+                f"{j} " + "y" * 60: {2**k: (0.1 * k, 1.0) for k in range(6)} for j in range(4)
+            }
+            for i in range(6)
+        },
+        "x" * 90,
+        "y" * 90,
+    ),
     "kept_heads": lambda: plots.kept_heads(made_up()),
     "kept_heads, one": lambda: plots.kept_heads(made_up(), ["greedy"]),
     "roofline": lambda: plots.roofline(

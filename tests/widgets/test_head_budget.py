@@ -9,6 +9,7 @@ from traitlets import TraitError
 from mhsa_lib import MultiHeadAttention, checks, costs, trace
 from mhsa_lib.costs.configurations import TABLE_3A
 from mhsa_lib.widgets import HeadBudget
+from mhsa_lib.widgets.head_budget import PUBLISHED, Rings
 from tests.widgets.conftest import confirm, milliseconds, node, told
 
 
@@ -64,8 +65,9 @@ def test_a_change_is_said_as_a_ratio():
 def test_the_state_is_what_python_was_given():
     budget = HeadBudget(d_model=1024, n_heads=16, d_head=128)
     assert budget.width == 2048
-    assert budget.state()["trained"][2] == {"n_heads": 8, "perplexity": 4.92, "bleu": 25.8}
-    assert len(budget.trained) == len(TABLE_3A)
+    (published,) = budget.state()["rings"]
+    assert published["runs"][2] == {"n_heads": 8, "d_head": 64, "said": "25.8 / 4.92"}
+    assert len(published["runs"]) == len(TABLE_3A)
     assert HeadBudget(d_model=512, n_heads=5).width == 512
     assert "share 512 numbers of a query" in HeadBudget().alt
     assert HeadBudget(n_heads=5).alt.endswith("now n_heads is 5.")
@@ -171,6 +173,46 @@ def test_it_fits_its_column_and_shows_the_published_runs(open_figure, width, the
         "all => Math.max(...all.map(text => text.getBoundingClientRect().right))"
     )
     assert right <= page.locator(".mhsa-chart").evaluate("c => c.getBoundingClientRect().right")
+
+
+OURS = Rings(
+    "four <look-ups>", "Shares & seeds.", {(4, 8): "0.97", (2, 16): "0.80", (1, 8): "0"}
+)
+
+
+def test_the_reader_chooses_which_layers_are_drawn(open_figure):
+    page = open_figure(HeadBudget(d_model=32, n_heads=4, rings=(PUBLISHED, OURS)))
+    rings = page.locator(".mhsa-chart .mhsa-run")
+    assert rings.count() == len(TABLE_3A)
+    assert page.locator(".mhsa-paper-line").count() == 1
+    page.get_by_label("rings", exact=True).select_option("four <look-ups>")
+    assert rings.count() == 3
+    assert {"0.97", "0.80"} <= set(page.locator(".mhsa-chart text").all_text_contents())
+    assert page.get_by_text("Shares & seeds.", exact=True).is_visible()
+    assert page.locator(".mhsa-paper-line").count() == 1  # two runs have 32 columns, one has 8
+    now = page.locator(".mhsa-chart .mhsa-now")
+    where = "one => [one.cx, one.cy].map(at => at.baseVal.value)"
+    assert rings.first.evaluate(where) == now.evaluate(where)
+    page.get_by_label("rings", exact=True).focus()
+    page.keyboard.press("ArrowUp")
+    assert rings.count() == len(TABLE_3A)
+
+
+def test_one_set_of_rings_leaves_no_choice(open_figure):
+    page = open_figure(HeadBudget())
+    assert page.get_by_label("rings", exact=True).count() == 0
+    assert page.get_by_text("Table 3, rows (A)").is_visible()
+
+
+def test_rings_that_are_not_there_are_refused():
+    with pytest.raises(ValueError, match="nothing to draw"):
+        HeadBudget(rings=())
+    with pytest.raises(TraitError, match="shown=2, but there are 2 sets"):
+        HeadBudget(rings=(PUBLISHED, OURS), shown=2)
+    budget = HeadBudget(rings=(PUBLISHED, OURS), shown=1)
+    with pytest.raises(TraitError, match="shown=3"):
+        budget.shown = 3
+    assert budget.shown == 1
 
 
 def test_turning_a_dial_is_quick(open_figure, report):

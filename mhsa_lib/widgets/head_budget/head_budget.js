@@ -1,6 +1,7 @@
 // @ts-check
 // Heads against width: a point that moves on the line of constant parameters, and what follows.
 
+import { choice } from "../shared/controls.js";
 import { el, scroller } from "../shared/elements.js";
 import { drawToFit, frame } from "../shared/frame.js";
 import { grouped, short } from "../shared/numbers.js";
@@ -13,12 +14,11 @@ import { bandsOf, tradeOff } from "./trade_off.js";
 
 /** @import { Place } from "../shared/frame.js" */
 /** @import { Change } from "./budget.js" */
+/** @import { Run } from "./trade_off.js" */
+/** A set of trained layers. @typedef {{ name: string, source: string, runs: Run[] }} Rings */
 
 const BUDGET_DIALS = { d_model: 16_384, n_heads: 512, d_head: 16_384, seq: 131_072 };
 const NAMES = Object.keys(BUDGET_DIALS);
-const SOURCE =
-  "Rings, BLEU / perplexity: Vaswani et al., Table 3, rows (A), d_model 512, English to German, "
-  + "newstest2013. One run each, on the development set: no ranking.";
 
 /** The table of what changes; its first title says for how many tokens. */
 function budgetTable() {
@@ -50,6 +50,16 @@ function render({ model, el: root }) {
     signal,
     put: (changes) => writeAll(model, changes),
   });
+  /** @type {Rings[]} */
+  const rings = model.get("rings");
+  const chosen = choice({
+    label: "rings",
+    options: rings.map(({ name }) => name),
+    value: model.get("shown"),
+    signal,
+    change: (index) => writeAll(model, { shown: index }),
+  });
+  const source = el("p", { class: "mhsa-quiet" });
   const said = spoken();
   const chart = el("div", { class: "mhsa-chart" });
   const bands = el("div", { class: "mhsa-bands" });
@@ -58,10 +68,11 @@ function render({ model, el: root }) {
   const picture = el("div", { class: "mhsa-beside" }, pictures, scroller("Budget", table.node));
   body.append(
     el("div", { class: "mhsa-controls" }, Object.values(controls.nodes), controls.derived),
+    ...(rings.length > 1 ? [chosen.node] : []),
     controls.notice,
     picture,
     said.node,
-    el("p", { class: "mhsa-quiet" }, SOURCE),
+    source,
   );
 
   function draw() {
@@ -71,13 +82,16 @@ function render({ model, el: root }) {
     if (!valid) return;
     const sizes = { d_model, n_heads, seq, d_head: d_head ?? d_model / n_heads };
     table.tokens.textContent = seq === 1 ? "for 1 token" : `for ${grouped(seq)} tokens`;
-    chart.replaceChildren(tradeOff(sizes, model.get("trained"), chart.clientWidth || 420));
+    const drawn = rings[model.get("shown")];
+    chosen.show(model.get("shown"));
+    source.textContent = drawn.source;
+    chart.replaceChildren(tradeOff(sizes, drawn.runs, chart.clientWidth || 420));
     bands.replaceChildren(bandsOf(sizes));
     table.rows.replaceChildren(...headBudget(sizes).map(budgetLine));
     said.say(budgetSummary(sizes));
   }
 
-  watch(model, NAMES, draw, signal);
+  watch(model, [...NAMES, "shown"], draw, signal);
   drawToFit(chart, draw, signal);
   return end;
 }

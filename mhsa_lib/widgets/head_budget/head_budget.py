@@ -1,13 +1,13 @@
-"""Heads against width at constant parameters, beside the runs that were published."""
+"""Heads against width at constant parameters, beside layers that were trained."""
 
-from dataclasses import asdict
+from collections.abc import Sequence
 from typing import Any
 
-from traitlets import Int, List
+from traitlets import Int, List, TraitError, validate
 
 from mhsa_lib import checks, plots
-from mhsa_lib.costs.configurations import TABLE_3A
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.head_budget.rings import PUBLISHED, Rings
 from mhsa_lib.widgets.sizes import problem_of
 
 
@@ -19,6 +19,10 @@ class HeadBudget(Figure):
     not divide d_model are explained in the figure and by ``refusal``, with the repair. Raises
     ``TraitError`` for a size outside its dial.
 
+    ``rings`` are sets of layers that were trained, one of which is drawn: the published runs,
+    unless others are given. With several the reader chooses, and ``shown`` is the number of the
+    chosen one. Raises ``ValueError`` without any, ``TraitError`` for a number they do not have.
+
     >>> budget = HeadBudget(d_model=512, n_heads=8)
     >>> budget.n_heads = 16
     >>> budget.alt
@@ -29,10 +33,20 @@ class HeadBudget(Figure):
     n_heads = Int(8, min=1, max=512).tag(sync=True)
     d_head = Int(None, min=1, max=16_384, allow_none=True).tag(sync=True)
     seq = Int(32, min=1, max=131_072).tag(sync=True)
-    trained: "List[Any]" = List().tag(sync=True)
+    rings: "List[Any]" = List().tag(sync=True)
+    shown = Int(0, min=0).tag(sync=True)
 
-    def __init__(self, **sizes: Any) -> None:
-        super().__init__(trained=[asdict(run) for run in TABLE_3A], **sizes)
+    def __init__(self, *, rings: Sequence[Rings] = (PUBLISHED,), **sizes: Any) -> None:
+        if not rings:
+            raise ValueError("rings=() has nothing to draw; give a set, or leave it out.")
+        super().__init__(rings=[each.drawn() for each in rings], **sizes)
+
+    @validate("shown")
+    def _is_there(self, proposal: Any) -> int:
+        shown, n = proposal["value"], len(self.rings)
+        if shown >= n:
+            raise TraitError(f"shown={shown}, but there are {n} sets of rings, from 0 on.")
+        return shown
 
     @property
     def width(self) -> int:

@@ -6,10 +6,7 @@ import { counted, grouped, short, upTo } from "../shared/numbers.js";
 import { logScale } from "../shared/scales.js";
 
 /** @import { Shape } from "./budget.js" */
-/**
- * A model that was trained and published.
- * @typedef {{ n_heads: number, bleu: number, perplexity: number }} Run
- */
+/** A layer that was trained. @typedef {{ n_heads: number, d_head: number, said: string }} Run */
 /** @typedef {{ x: (value: number) => number, y: (value: number) => number }} Axes */
 
 const MOST_BANDS = 128;
@@ -45,14 +42,16 @@ function rings({ x, y }, trained) {
   /** @type {[number, number][]} */
   const told = [];
   return trained.flatMap((run) => {
-    const [cx, cy] = [x(run.n_heads), y(512 / run.n_heads)];
+    const [cx, cy] = [x(run.n_heads), y(run.d_head)];
     const free = told.every(([left, line]) => Math.abs(cx - left) > 62 || Math.abs(cy - line) > 12);
     if (free) told.push([cx, cy]);
-    const words = `${run.bleu.toFixed(1)} / ${run.perplexity.toFixed(2)}`;
     const ring = svg("circle", { cx, cy, r: 4, class: "mhsa-run" });
-    return [ring, free ? label(words, { x: cx + 9, y: cy - 6, class: "mhsa-tick" }) : null];
+    return [ring, free ? label(run.said, { x: cx + 9, y: cy - 6, class: "mhsa-tick" }) : null];
   });
 }
+
+/** A line is drawn for a budget that several runs have. @type {(all: number[], one: number) => boolean} */
+const repeated = (all, one) => all.filter((other) => other === one).length > 1;
 
 /** Names of the axes. @type {(right: number) => SVGElement[]} */
 function axisNames(right) {
@@ -83,13 +82,17 @@ export function tradeOff({ n_heads, d_head }, trained, width) {
     return svg("line", { ...ends, class: kind });
   };
   const [px, py] = [x(n_heads), y(d_head)];
+  const products = trained.map((run) => run.n_heads * run.d_head);
+  const budgets = products.filter(
+    (one, i) => products.indexOf(one) === i && repeated(products, one),
+  );
   const marked = `with ${n_heads} heads of width ${d_head} marked.`;
   const says = `Width of a head over the number of heads, ${marked}`;
   return svg(
     "svg",
     { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": says },
     ticks(axes, farthest, most, right),
-    line(512, "mhsa-paper-line"),
+    budgets.map((product) => line(product, "mhsa-paper-line")),
     line(n_heads * d_head, "mhsa-budget-line"),
     rings(axes, trained),
     svg("path", { d: `M${px} ${py}V${FLOOR}M${px} ${py}H${left}`, class: "mhsa-drop" }),

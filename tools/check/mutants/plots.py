@@ -24,4 +24,18 @@ MUTANTS = [
         '_patch(ax, patched, above, places["k"])',
         "plots/paths",
     ),
+    Mutant(
+        "sweep: the line goes through the best seed",
+        "plots/sweep.py",
+        "middles = [mean(values) for values in swept.values()]",
+        "middles = [max(values) for values in swept.values()]",
+        "plots/sweep",
+    ),
+    Mutant(
+        "sweep: a series has the colour of its place in the panel",
+        "plots/sweep.py",
+        "i = names.index(name)",
+        "i = [*panel].index(name)",
+        "plots/sweep",
+    ),
 ]
