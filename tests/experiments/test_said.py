@@ -17,15 +17,18 @@ from mhsa_lib.experiments import (
 from mhsa_lib.results import run_files
 from mhsa_lib.results.claims import Claim
 from mhsa_lib.results.curves import ending, steps_to
+from mhsa_lib.results.run_files import FOLDER
 
-each = pytest.mark.parametrize("name", listing.names())
+each = pytest.mark.parametrize("name", sorted(file.stem for file in FOLDER.glob("*.json")))
 
 SAID = {
     "collaborative": ["not told apart"] * 4 + ["the same within the margin", None],
     "composed": [None] * 5 + ["less"],
     "grouped": ["not told apart"] * 5 + ["the same within the margin"],
+    "lookups": ["less", None, "the same within the margin"] + ["not told apart"] * 3,
     "mixture": ["not told apart"] * 6,
     "induction": ["more"] * 3 + [None] + ["the same within the margin"] * 2,
+    "one_lookup": [None, None, "not told apart", None, None, "not told apart"],
     "overlapped": ["less", "not told apart", "not told apart", "not told apart", None,
                    "not told apart"],
 }  # fmt: skip

@@ -16,14 +16,21 @@ from mhsa_lib.experiments.repeating import again
 from mhsa_lib.results import run_files
 from mhsa_lib.results.claims import Claim
 
-NAMES = listing.names()
+PLANNED = ["characters"]
+"""Predictions are committed, and nothing is run yet."""
+
+NAMES = [name for name in listing.names() if name not in PLANNED]
 each = pytest.mark.parametrize("name", NAMES)
+SWEEPS = ("lookups", "one_lookup", "characters")
+compared = pytest.mark.parametrize("name", [name for name in NAMES if name not in SWEEPS])
 DRIFT = 0.1
 """Another processor adds in another order; over a few hundred steps that drifts no further."""
 
 
-def test_every_experiment_is_stored_and_nothing_else():
+def test_every_experiment_is_stored_or_planned_and_nothing_else():
     assert sorted(file.stem for file in run_files.FOLDER.glob("*.json")) == NAMES
+    assert set(PLANNED) <= {*listing.names()}
+    assert all("not stored" in described(name) for name in PLANNED)
 
 
 @each
@@ -67,14 +74,14 @@ def test_every_question_has_an_answer_or_says_why_not(name):
         assert isinstance(answer, Claim) or question.about == "final value"
 
 
-@each
+@compared
 def test_arms_of_equal_parameters_have_them_within_two_percent(name):
     arms = run_files.kept(name).arms
     sizes = [a.settings["parameters"] for n, a in arms.items() if "equal FLOPs" not in n]
     assert max(sizes) <= 1.02 * min(sizes)
 
 
-@each
+@compared
 def test_arms_of_equal_flops_have_them_within_three_percent(name):
     """The arm that a variant's FLOPs were matched to is the first of its experiment."""
     arms = run_files.kept(name).arms
