@@ -10,7 +10,6 @@ from tools.build.notebooks import notebooks
 
 # Chapters that are still to come. Whoever adds one takes its number out of here.
 HOLES = {
-    14: "How many heads?",
     17: "The benchmark",
     19: "The latent cache",
 }
