@@ -68,7 +68,8 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "passive_subjects": Value(
         passive_subjects,
-        because="Ten of thirteen; the others have a relative clause, with a verb of its own, between.",
+        because="Ten of thirteen; the others have a relative clause, with a verb of its own, "
+        "between.",
     ),
     "held_out": Function(
         held_out, tables, because="The winner of one half is a candidate like any on the other."
