@@ -12,11 +12,12 @@ from mhsa_lib.experiments.design import ANEW
 def test_the_answer_in_a_slot_is_the_bit_of_the_symbol_that_it_names():
     tokens, answers = lookups.draw(torch.Generator().manual_seed(1), k=3)
     items, queries = tokens.split([lookups.SYMBOLS, lookups.QUERIES], dim=1)
-    for sequence, query, slot in ((0, 0, 0), (3, 7, 1), (15, 15, 2)):
-        asked = queries[sequence, query, : 8 * 8].unflatten(0, (8, 8))[slot]
-        (symbol,) = asked.nonzero().flatten().tolist()
-        (item,) = (items[sequence, :, 64 + symbol] == 1).nonzero().flatten().tolist()
-        assert answers[sequence, query, slot] == (items[sequence, item, -2] + 1) / 2
+    asked = queries[..., : 8 * 8].unflatten(-1, (8, 8))
+    assert asked.sum(dim=-1).eq(1).all()
+    held = items[..., 64:72]  # (batch, item, symbol)
+    bits = (held.mT @ items[..., -2, None])[..., 0]  # of each symbol
+    named = (asked[:, :, :3] * bits[:, None, None]).sum(dim=-1)
+    assert answers.equal(((named + 1) / 2).long())
     assert answers.shape[-1] == 3
     assert set(items[..., -2].flatten().tolist()) == {-1.0, 1.0}
     assert queries[..., 64:-1].abs().sum() == 0  # a query names symbols and knows no bit
