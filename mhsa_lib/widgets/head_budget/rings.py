@@ -17,6 +17,8 @@ class Rings:
     source : a sentence or two below the picture: what is written, and where it is from
     runs : by (n_heads, d_head) what is written beside the ring
 
+    Examples
+    --------
     >>> Rings("ours", "Accuracy.", {(8, 4): "0.97"}).drawn()["runs"]
     [{'n_heads': 8, 'd_head': 4, 'said': '0.97'}]
     """

@@ -50,7 +50,10 @@ function rings({ x, y }, trained) {
   });
 }
 
-/** A line is drawn for a budget that several runs have. @type {(all: number[], one: number) => boolean} */
+/**
+ * A line is drawn for a budget that several runs have.
+ * @type {(all: number[], one: number) => boolean}
+ */
 const repeated = (all, one) => all.filter((other) => other === one).length > 1;
 
 /** Names of the axes. @type {(right: number) => SVGElement[]} */
