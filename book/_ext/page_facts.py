@@ -81,7 +81,7 @@ def with_sums(body: str, times: dict[str, int]) -> str:
 
 def times(env: Any) -> dict[str, int]:
     """Return the minutes to read each chapter, by its number."""
-    docs = [re.match(r"notebooks/(\d\d)_", name) for name in env.found_docs]
+    docs = [re.match(r"notebooks/(\d\d[b-z]?)_", name) for name in env.found_docs]
     return {doc[1]: minutes(env.get_doctree(doc.string))[0] for doc in docs if doc}
 
 
@@ -91,7 +91,9 @@ def add(
     """Put the line under the title; on the first page, whose top is a figure's, at the end."""
     if doctree is None:
         return
-    chapter = re.match(r"notebooks/\d\d_", pagename)  # in the appendix nobody reads it all
+    chapter = re.match(
+        r"notebooks/\d\d[b-z]?_", pagename
+    )  # in the appendix nobody reads it all
     time = minutes(app.env.get_doctree(pagename)) if chapter else None  # as in the sums
     to_plain(context["header_buttons"])
     html = line(time, links(context["header_buttons"]))

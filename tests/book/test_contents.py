@@ -44,8 +44,9 @@ def test_the_parts_are_those_of_the_book(pages):
 
 def test_every_chapter_stands_there_with_the_number_of_its_file(named, chapters):
     numbered = [page for page in chapters if page.path.name[0].isdigit()]
-    numbers = {page.path.name[:2]: named[page.path][:3] for page in numbered}
-    assert numbers == {number: f"{number} " for number in numbers}
+    numbers = {page.path.name.partition("_")[0]: named[page.path] for page in numbered}
+    assert len(numbers) == len(numbered)
+    assert [n for n, name in numbers.items() if not name.startswith(f"{n} ")] == []
 
 
 def test_every_page_has_the_same_contents(named, pages):

@@ -25,8 +25,13 @@ NAMES = {
 CHAPTERS = {path.stem: read(path) for path in notebooks() if path.stem[0].isdigit()}
 
 
+def written(stem):
+    """The number as a reader sees it: 12b comes after 12."""
+    return re.match(r"(\d\d[b-z]?)_[a-z]", stem)[1]
+
+
 def number(stem):
-    return int(re.match(r"(\d\d)_[a-z]", stem)[1])
+    return int(written(stem)[:2])
 
 
 def prose(notebook):
@@ -34,8 +39,11 @@ def prose(notebook):
 
 
 def test_numbers_are_used_once_and_only_known_ones_are_missing():
-    used = [number(stem) for stem in CHAPTERS]
-    assert sorted([*used, *HOLES]) == list(range(LAST + 1))
+    used = [written(stem) for stem in CHAPTERS]
+    assert sorted(set(used)) == sorted(used)
+    whole = [int(name) for name in used if name.isdigit()]
+    assert sorted([*whole, *HOLES]) == list(range(LAST + 1))
+    assert {name[:2] for name in used} == {f"{n:02}" for n in whole}
 
 
 def test_the_contents_list_every_chapter_in_the_order_of_its_number():
@@ -43,7 +51,7 @@ def test_the_contents_list_every_chapter_in_the_order_of_its_number():
 
 
 def test_the_contents_begin_a_name_with_the_number_of_the_file():
-    assert [s for s in CHAPTERS if not NAMES[s].startswith(f"{s[:2]} ")] == []
+    assert [s for s in CHAPTERS if not NAMES[s].startswith(f"{written(s)} ")] == []
 
 
 def test_a_title_is_the_name_and_a_question():
@@ -60,7 +68,7 @@ def test_the_cells_carry_the_number_of_their_chapter():
         stem: [
             c.id
             for c in nb.cells
-            if c.id != "bootstrap" and not c.id.startswith(f"{stem[:2]}-")
+            if c.id != "bootstrap" and not c.id.startswith(f"{written(stem)}-")
         ]
         for stem, nb in CHAPTERS.items()
     }
@@ -72,7 +80,7 @@ def test_a_chapter_asks_only_for_earlier_ones():
     for stem, nb in CHAPTERS.items():
         asked = prose(nb).partition("## Before you start")[2].partition("\n## ")[0]
         linked = re.findall(r"\{doc\}`(?:[^`<]*<)?/notebooks/([^`>]+)", asked)
-        late += [(stem, link) for link in linked if number(link) >= number(stem)]
+        late += [(stem, link) for link in linked if written(link) >= written(stem)]
     assert late == []
 
 
@@ -96,7 +104,7 @@ def test_the_claims_stand_under_the_chapter_that_settles_them():
         for stem, nb in CHAPTERS.items()
         for claim in re.findall(r"^\((claim-[a-z0-9-]+)\)=$", prose(nb), flags=re.MULTILINE)
     }
-    sections = re.split(r"^## Chapter (\d\d), (.+)$", page, flags=re.MULTILINE)[1:]
+    sections = re.split(r"^## Chapter (\d\d[b-z]?), (.+)$", page, flags=re.MULTILINE)[1:]
     for digits, words, rows in zip(*[iter(sections)] * 3, strict=True):
         (stem,) = {home[claim] for claim in re.findall(r"<(claim-[a-z0-9-]+)>", rows)}
         assert f"{digits} {words}".lower() == NAMES[stem].lower()

@@ -93,7 +93,7 @@ def into_toc(text: str, stem: str, title: str) -> str:
 
 def begin(stem: str, title: str, root: Path = ROOT) -> Path:
     """Write the notebook and its line; raise for a name or a title that no chapter can have."""
-    if not re.fullmatch(r"\d\d_[a-z0-9_]+", stem):
+    if not re.fullmatch(r"\d\d[a-z]?_[a-z0-9_]+", stem):
         raise ValueError(
             f"{stem!r} is no name of a chapter; use two digits and words: 06_masks."
         )
@@ -101,15 +101,16 @@ def begin(stem: str, title: str, root: Path = ROOT) -> Path:
         raise ValueError(
             f"{title!r} asks nothing; a title is a name and its question: Masks: why?"
         )
-    title = f"{stem[:2]} {title}"
+    number, _, name = stem.partition("_")
+    title = f"{number} {title}"
     file, toc = root / FOLDER.name / f"{stem}.ipynb", root / "_toc.yml"
     if file.exists():
         raise FileExistsError(f"{file} is there already; choose another name.")
     listed = into_toc(toc.read_text(encoding="utf-8"), stem, title)
     nb = nbformat.v4.new_notebook()
-    nb.cells = skeleton(stem[3:].replace("_", "-"), title)
+    nb.cells = skeleton(name.replace("_", "-"), title)
     for i, cell in enumerate(nb.cells):
-        cell.id = f"{stem[:2]}-{i:03}"
+        cell.id = f"{number}-{i:03}"
     place_bootstrap(nb)
     nbformat.write(nb, file)
     toc.write_text(listed, encoding="utf-8")
