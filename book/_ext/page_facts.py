@@ -91,10 +91,9 @@ def add(
     """Put the line under the title; on the first page, whose top is a figure's, at the end."""
     if doctree is None:
         return
-    chapter = re.match(
-        r"notebooks/\d\d[b-z]?_", pagename
-    )  # in the appendix nobody reads it all
-    time = minutes(app.env.get_doctree(pagename)) if chapter else None  # as in the sums
+    # In the appendix nobody reads it all; elsewhere as in the sums.
+    chapter = re.match(r"notebooks/\d\d[b-z]?_", pagename)
+    time = minutes(app.env.get_doctree(pagename)) if chapter else None
     to_plain(context["header_buttons"])
     html = line(time, links(context["header_buttons"]))
     before, title, after = context["body"].partition("</h1>\n")

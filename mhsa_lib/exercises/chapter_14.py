@@ -57,7 +57,7 @@ EXERCISES: dict[str, Exercise] = {
         },
     ),
     "find_themselves": Value(
-        lambda: themselves(2, 1),
+        lambda: themselves(1, -2),
         because="On a line only the two outer numbers are the largest for anybody.",
     ),
     "tells_apart": Function(

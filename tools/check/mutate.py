@@ -134,6 +134,7 @@ def results(jobs: Sequence[tuple[Mutant | None, set[str]]], scratch: Path) -> It
             if not run.process.is_alive():
                 running.remove(run)
                 yield run
+                shutil.rmtree(run.folder)  # whoever got it has read it
 
 
 def preload(tests: set[str]) -> None:
