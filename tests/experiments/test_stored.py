@@ -1,7 +1,6 @@
 """What is stored of an experiment is what was planned, and training it again gives it again."""
 
 import re
-import subprocess
 
 import pytest
 
@@ -15,6 +14,7 @@ from mhsa_lib.experiments.__main__ import described, main
 from mhsa_lib.experiments.repeating import again
 from mhsa_lib.results import run_files
 from mhsa_lib.results.claims import Claim
+from tests.helpers.history import words_at
 
 PLANNED = ["characters"]
 """Predictions are committed, and nothing is run yet."""
@@ -51,16 +51,7 @@ def test_what_is_stored_is_what_was_planned(name):
 @each
 def test_predictions_are_in_the_commit_that_is_named(name):
     runs, file = run_files.kept(name), listing.source(name)
-    told = subprocess.run(
-        ["git", "show", f"{runs.predictions_commit}:./{file.name}"],
-        cwd=file.parent,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    if told.returncode:
-        pytest.skip(f"the commit is not in this copy of the repository: {told.stderr.strip()}")
-    words = " ".join(told.stdout.replace('"', " ").split())
+    words = words_at(runs.predictions_commit, file)
     for prediction in runs.predictions:
         assert " ".join(prediction.split()) in words
 

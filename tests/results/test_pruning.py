@@ -1,13 +1,17 @@
 """Stored numbers of removed heads: read back whole, by name, and summed up by one statistic."""
 
 import json
+from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
-from mhsa_lib.results import pruning
+from mhsa_lib.experiments.pruning import PREDICTIONS, Plan, predictions
+from mhsa_lib.results import pruning, translators
 from mhsa_lib.results.hypergeometric import at_least
 from mhsa_lib.results.pruning import CHANCE, GREEDY, IMPORTANCE, L0, SCRATCH
 from tests.experiments.pruning.small import made_up
+from tests.helpers.history import words_at
 
 FOUND = made_up()
 
@@ -82,6 +86,25 @@ def test_heads_with_two_roles_count_once_and_seeds_add_up():
     assert FOUND.survival(IMPORTANCE, 12)[2] == pytest.approx(1)
     assert FOUND.survival(GREEDY, 4, "alignment")[0] == 8
     assert FOUND.survival(CHANCE, 4)[0] == 8 * 4
+
+
+# --- what is stored --------------------------------------------------------------------------
+
+
+def test_the_stored_study_is_the_planned_one_and_its_models_are_those_of_chapter_10():
+    found = pruning.kept()
+    plan = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(Plan()).items()}
+    assert found.settings == plan
+    assert found.predictions == PREDICTIONS
+    words = words_at(found.predictions_commit, Path(predictions.__file__))
+    assert all(" ".join(prediction.split()) in words for prediction in PREDICTIONS)
+    assert pruning.FILE.stat().st_size < 300_000
+    of_chapter_10 = translators.kept()
+    assert found.heads == of_chapter_10.heads
+    for seed in found.seeds:
+        whole = of_chapter_10.models[str(seed)]["whole"]
+        for task in found.tasks[:4]:
+            assert found.whole(task)[seed] == pytest.approx(whole[task], abs=1e-3)
 
 
 def test_gates_are_those_of_evaluation_mode():

@@ -35,6 +35,7 @@ RANKED_ON = 3
 """The seed of the pairs on which heads are ranked; training draws none below 2²⁰."""
 
 Found = dict[str, Any]
+Done = dict[Any, Found]
 
 
 def worked(plan: Plan, folder: Path, key: tuple[Any, ...]) -> Found:
@@ -155,6 +156,18 @@ def time(plan: Plan, folder: Path, seed: int, *weights: Number) -> Found:
     return speed.ratios(whole, others)
 
 
+def longer(
+    plan: Plan, folder: Path, seed: int, way: str, level: int, n_steps: int, rate: Number
+) -> Found:
+    """Fine-tune what a way leaves for another number of steps; by chance is its first draw."""
+    whole, ranked = trained(folder, seed), _read(folder, ("orders", seed))
+    ranking = ranked[CHANCE][0] if way == CHANCE else ranked["orders"][way]
+    heads = heads_of(whole)
+    few = removed(whole, [heads[i] for i in ranking[:level]])
+    tuned(few, seed, n_steps, float(rate), again(batches(seed, n_steps)))
+    return {"after": losses(few, plan.n_tested)}
+
+
 PARTS: Mapping[str, Callable[..., Found]] = {
     "model": model,
     "gates": gate,
@@ -164,6 +177,7 @@ PARTS: Mapping[str, Callable[..., Found]] = {
     "rate": rate,
     "scratch rate": scratch_rate,
     "time": time,
+    "longer": longer,
 }
 
 

@@ -7,18 +7,19 @@ import pytest
 
 from mhsa_lib.experiments import units
 from mhsa_lib.experiments.pruning import __main__ as command
-from mhsa_lib.experiments.pruning import budget, gates, running, work
+from mhsa_lib.experiments.pruning import budget, gates, longer, running, work
 from mhsa_lib.experiments.pruning.__main__ import planned
 from mhsa_lib.experiments.pruning.again import again
 from mhsa_lib.experiments.pruning.plan import Plan
 from mhsa_lib.experiments.pruning.predictions import PREDICTIONS, QUESTIONS
 from mhsa_lib.experiments.translation import heads_of, learning
-from mhsa_lib.results import pruning
+from mhsa_lib.results import fine_tuning, pruning
 from mhsa_lib.results.claims import ALPHA
 from mhsa_lib.results.holm import seeds_needed
 from tests.experiments.pruning.small import TINY
 
 COMMIT = "a" * 40
+ROW = fine_tuning.Longer("greedy", 8, 9, {3: [0.1, 0.5]})
 
 
 class Here:
@@ -141,6 +142,29 @@ def test_cuts_keep_the_first_heads_of_every_order(whole, monkeypatch):
     assert kept[1:] == [order[:4] for order in orders]
 
 
+def test_longer_keeps_the_first_heads_of_a_way_and_makes_so_many_steps(whole, monkeypatch):
+    found, folder = whole
+    seen = []
+
+    def watched(model, seed, n_steps, rate, draw):
+        seen.append((len(heads_of(model)), seed, n_steps, rate))
+        return original(model, seed, n_steps, rate, draw)
+
+    original = work.tuned
+    monkeypatch.setattr(work, "tuned", watched)
+    rows = longer.run(TINY, found, folder)
+    rate = found.tuning["chosen"]["rate"]
+    assert seen == [(24, 102, 1, rate), (4, 102, 5, rate), (4, 102, 5, rate)]
+    assert [(row.way, row.level, row.n_steps) for row in rows] == [*longer.asked(TINY)]
+    assert [*rows[0].losses] == [102]
+    assert rows[1].loss()[102] != rows[2].loss()[102]
+    drawn = [heads_of(learning.untrained(0))[head] for head in found.models[102].drawn[0][:4]]
+    few = work.removed(work.trained(folder, 102), drawn)
+    batches = work.again(work.batches(102, 5))
+    expected = work.losses(original(few, 102, 5, rate, batches), TINY.n_tested)
+    assert rows[2].losses[102] == expected
+
+
 def _tried(folder):
     keys = running.tuning_keys(TINY)
     names = {key: units.kept_as(folder, key) for key in keys}
@@ -176,5 +200,11 @@ def test_one_command_runs_under_the_commits_of_predictions_and_plan_and_stores(
     assert folder.name == "pruning-predictionsa-planaaaaaaaa"
     assert stored == found
     assert capsys.readouterr().out == "told of 1 models\n"
+    monkeypatch.setattr(pruning, "kept", lambda: found)
+    monkeypatch.setattr(longer, "run", lambda *args, **_: asked.append(args) or (ROW,))
+    monkeypatch.setattr(fine_tuning, "save", lambda rows: asked.append(rows))
+    command.main(["--longer", "--folder", str(tmp_path)])
+    assert asked[2:] == [(Plan(), found, folder), (ROW,)]
+    assert capsys.readouterr().out == "greedy, 8 heads, 9 steps: [0.5]\n"
     command.main(["--plan"])
     assert "40 minutes on two cores, of 45" in capsys.readouterr().out
