@@ -24,11 +24,13 @@ def heat_map(
     keys: Sequence[str] | None = None,
     title: str | None = None,
     axes: tuple[str, str] = ("query", "key"),
+    label: str = "weight",
 ) -> None:
     """Draw one head: a row per query, a column per key, darker is more.
 
     ``weights`` is (query, key); leading axes of size 1 are dropped. ``tokens`` name the
-    queries, and the keys too unless ``keys`` are given; ``axes`` say what rows and columns are.
+    queries, and the keys too unless ``keys`` are given; ``axes`` say what rows and columns
+    are, and ``label`` what is drawn, if it is another number from 0 to 1.
     Up to 8 tokens the numbers stand in the cells, where "0" is exactly zero; a NaN is hatched.
     Raises ``ValueError`` if shapes and tokens disagree or a weight lies outside [0, 1].
 
@@ -54,7 +56,7 @@ def heat_map(
         ax.set_title(title, fontsize=style.TEXT + 1, parse_math=False)
     if max(n_query, n_key) <= NUMBERS_UP_TO:
         _write_numbers(ax, weights)
-    _colour_bar(fig, image, weights)
+    _colour_bar(fig, image, weights, label=label)
 
 
 def heads(

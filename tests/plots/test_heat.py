@@ -141,8 +141,9 @@ def test_heads_take_titles_of_their_own():
     assert {"ours", "theirs"} <= said(drawn())
 
 
-def test_a_table_that_is_not_of_queries_and_keys_names_its_own_axes():
-    plots.heads(torch.eye(3)[None], TOKENS, label="share", axes=("kind", "head"))
+@pytest.mark.parametrize("draw", [plots.heads, plots.heat_map])
+def test_a_table_that_is_not_of_queries_and_keys_names_its_own_axes(draw):
+    draw(torch.eye(3)[None], TOKENS, label="share", axes=("kind", "head"))
     assert {"kind", "head", "share"} <= said(plt.gcf())
     assert not {"query", "key", "weight"} & said(plt.gcf())
 

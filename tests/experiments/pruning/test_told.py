@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mhsa_lib.experiments.pruning import PREDICTIONS, answers, losses, survival, told, verdicts
+from mhsa_lib.results import pruning
 from mhsa_lib.results.pruning import CHANCE, GREEDY, L0, SCRATCH
 from tests.experiments.pruning.small import made_up
 
@@ -17,6 +18,13 @@ def test_planned_comparisons_are_corrected_together():
     first = claims[0].comparison
     assert (first.first, first.second) == ("L0, heads alone at 8", "random at 8")
     assert first.n == 8
+
+
+def test_the_chapter_says_what_was_found():
+    found = pruning.kept()
+    verdicts_of_questions = [claim.verdict for claim in answers(found)]
+    assert verdicts_of_questions == ["less"] * 3 + ["not told apart"] * 2 + ["more"]
+    assert [v.came_true for v in verdicts(found)] == [True, False] + [True] * 8
 
 
 def test_every_prediction_has_an_answer_and_made_up_numbers_decide_it():

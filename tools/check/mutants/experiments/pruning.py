@@ -12,6 +12,13 @@ MUTANTS = [
         f"{ROOM}/orders",
     ),
     Mutant(
+        "pruning: longer fine-tuning is that of the heads that would go first",
+        f"{ROOM}/work.py",
+        "few = removed(whole, [heads[i] for i in ranking[:level]])",
+        "few = removed(whole, [heads[i] for i in ranking[-level:]])",
+        f"{ROOM}/running",
+    ),
+    Mutant(
         "pruning: greedy removal forgets what is gone already",
         f"{ROOM}/orders.py",
         "with without(model, [*gone, head]):",
