@@ -134,15 +134,18 @@ def fixed_offset(arcs: Arcs) -> dict[int, Tensor]:
 def nouns_before(sentences: Sequence[Sentence], arcs: Arcs) -> dict[str, Tensor]:
     """Guesses that take a noun before the word, the nearest or the first: right or not, (arc).
 
-    The first noun of a sentence is often its subject, and a pronoun often stands for that.
-    Where no noun stands before, neither is right.
+    Any noun, or one that is a subject: a pronoun often stands for that. Where no such noun
+    stands before, neither is right.
     """
-    nearest, first = [], []
+    found: dict[str, list[bool]] = {}
     for i, word, partner in zip(*(field.tolist() for field in arcs[:3]), strict=True):
-        before = [j for j in range(word) if sentences[i].words[j].upos in NOUNS]
-        nearest.append(before[-1:] == [partner])
-        first.append(before[:1] == [partner])
-    return {"nearest noun": torch.tensor(nearest), "first noun": torch.tensor(first)}
+        nouns = [each for each in sentences[i].words[:word] if each.upos in NOUNS]
+        subjects = [each for each in nouns if each.relation.startswith("nsubj")]
+        right = sentences[i].words[partner]
+        for name, some in {"noun": nouns, "subject": subjects}.items():
+            for which, place in {"nearest": slice(-1, None), "first": slice(1)}.items():
+                found.setdefault(f"{which} {name}", []).append(some[place] == [right])
+    return {name: torch.tensor(right) for name, right in found.items()}
 
 
 def of_a_class(sentences: Sequence[Sentence], arcs: Arcs) -> dict[str, Tensor]:

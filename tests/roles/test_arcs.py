@@ -76,7 +76,7 @@ def test_a_fixed_distance_is_right_where_the_partner_stands_there():
 
 def test_the_nearest_and_the_first_noun_stand_before_the_pronoun():
     found = roles.antecedents(SENTENCES)
-    nearest, first = A.nouns_before(SENTENCES, found).values()
+    nearest, first, *_ = A.nouns_before(SENTENCES, found).values()
     right = dict(
         zip(pairs(found), zip(nearest.tolist(), first.tolist(), strict=True), strict=True)
     )
@@ -87,6 +87,22 @@ def test_the_nearest_and_the_first_noun_stand_before_the_pronoun():
         (3, 3, 0): (True, True),  # a name is a noun
         (4, 2, 1): (True, True),
         (5, 10, 7): (True, False),  # his: captain, and not storm
+    }
+
+
+def test_the_nearest_and_the_first_subject_are_nouns_that_a_verb_has():
+    found = roles.antecedents(SENTENCES)
+    right = A.nouns_before(SENTENCES, found)
+    both = zip(
+        *(right[f"{which} subject"].tolist() for which in ("nearest", "first")), strict=True
+    )
+    assert dict(zip(pairs(found), both, strict=True)) == {
+        (0, 8, 6): (False, False),  # it: the cat that was chased
+        (1, 10, 1): (True, True),  # she: the sister who read
+        (1, 12, 6): (False, False),
+        (3, 3, 0): (True, True),
+        (4, 2, 1): (True, True),
+        (5, 10, 7): (True, True),
     }
 
 
