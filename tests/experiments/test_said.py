@@ -117,6 +117,15 @@ def test_three_plain_heads_were_not_through_when_composed_ones_were():
     assert sum(step is not None for step in arrived) > 4
 
 
+def test_a_mixture_that_skips_no_head_arrives_before_plain_heads_in_every_seed():
+    runs = run_files.kept("mixture")
+    plain, every = (
+        [steps_to(curve, runs.level) for curve in runs.arm(name).curves.values()]
+        for name in ("plain", "mixture, 8 of 8 heads")
+    )
+    assert all(ours < theirs for ours, theirs in zip(every, plain, strict=True))
+
+
 def latest(arm, level):
     return max(steps_to(curve, level) for curve in arm.curves.values())
 
