@@ -22,6 +22,7 @@ from mhsa_lib.results.run_files import FOLDER
 each = pytest.mark.parametrize("name", sorted(file.stem for file in FOLDER.glob("*.json")))
 
 SAID = {
+    "characters": ["more"] * 4 + [None] * 2,
     "collaborative": ["not told apart"] * 4 + ["the same within the margin", None],
     "composed": [None] * 5 + ["less"],
     "grouped": ["not told apart"] * 5 + ["the same within the margin"],

@@ -16,7 +16,7 @@ from mhsa_lib.results import run_files
 from mhsa_lib.results.claims import Claim
 from tests.helpers.history import words_at
 
-PLANNED = ["characters"]
+PLANNED: list[str] = []
 """Predictions are committed, and nothing is run yet."""
 
 NAMES = [name for name in listing.names() if name not in PLANNED]
