@@ -56,8 +56,8 @@ MUTANTS = [
     Mutant(
         "pruning: the last heads of an order are kept",
         f"{ROOM}/work.py",
-        "for i in ranking[:level]",
-        "for i in ranking[-level:]",
+        "both(removed(whole, [heads[i] for i in ranking[:level]]))",
+        "both(removed(whole, [heads[i] for i in ranking[-level:]]))",
         f"{ROOM}/running",
     ),
     Mutant(
