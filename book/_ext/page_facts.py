@@ -81,7 +81,7 @@ def with_sums(body: str, times: dict[str, int]) -> str:
 
 def times(env: Any) -> dict[str, int]:
     """Return the minutes to read each chapter, by its number."""
-    docs = [re.match(r"notebooks/(\d\d[b-z]?)_", name) for name in env.found_docs]
+    docs = [re.match(r"notebooks/(\d\d[a-z]?)_", name) for name in env.found_docs]
     return {doc[1]: minutes(env.get_doctree(doc.string))[0] for doc in docs if doc}
 
 
@@ -92,7 +92,7 @@ def add(
     if doctree is None:
         return
     # In the appendix nobody reads it all; elsewhere as in the sums.
-    chapter = re.match(r"notebooks/\d\d[b-z]?_", pagename)
+    chapter = re.match(r"notebooks/\d\d[a-z]?_", pagename)
     time = minutes(app.env.get_doctree(pagename)) if chapter else None
     to_plain(context["header_buttons"])
     html = line(time, links(context["header_buttons"]))

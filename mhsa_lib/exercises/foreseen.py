@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mhsa_lib.exercises.kinds import Function
+from mhsa_lib.exercises.same import difference
 from mhsa_lib.exercises.verdict import Verdict, wrong
 
 
@@ -12,8 +13,8 @@ from mhsa_lib.exercises.verdict import Verdict, wrong
 class Foreseen(Function):
     """A function to write; an expected mistake is answered by what went wrong in it.
 
-    An answer makes a mistake if it gives the same numbers as that mistake where both first
-    differ from ours.
+    An answer makes a mistake if it does the same as that mistake on every input: the same
+    numbers, or an error of the same type.
 
     Parameters
     ----------
@@ -25,8 +26,28 @@ class Foreseen(Function):
     def judge(self, name: str, answer: Any) -> Verdict:
         """Judge a function, and look for a mistake that does the same."""
         verdict = super().judge(name, answer)
-        if verdict.state == "wrong":
+        if verdict.state == "wrong" and callable(answer):
             for mistake, why in self.mistakes.items():
-                if super().judge(name, mistake) == verdict:
+                if self._alike(answer, mistake):
                     return wrong(f"{why} {verdict.text.removeprefix('Not yet. ')}")
         return verdict
+
+    def _alike(self, answer: Callable[..., Any], mistake: Callable[..., Any]) -> bool:
+        """Whether two functions do the same, each on inputs of its own."""
+        tried = zip(self.inputs(), self.inputs(), strict=True)
+        return all(same(outcome(answer, one), outcome(mistake, two)) for one, two in tried)
+
+
+def outcome(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """What a function returns, or the type of its error."""
+    try:
+        return function(**arguments)
+    except Exception as error:  # whatever a reader's code raises is their answer
+        return type(error)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two outcomes are the same error or the same numbers."""
+    if isinstance(one, type) or isinstance(other, type):
+        return one is other
+    return not difference(one, other)

@@ -2,7 +2,7 @@
 
 ``words`` and ``grammar`` are the source, ``translation`` is the target: with the alignment of
 every word, what is hard about it and what decides it. ``drawing`` makes sentences, ``needed``
-shows which attention a task needs, ``vocabulary`` makes ids.
+shows which attention a task needs, ``tree`` the arcs of a sentence, ``vocabulary`` makes ids.
 """
 
 from mhsa_lib.examples.language.drawing import draw as draw
@@ -16,6 +16,7 @@ from mhsa_lib.examples.language.translation import Pair as Pair
 from mhsa_lib.examples.language.translation import Word as Word
 from mhsa_lib.examples.language.translation import translate as translate
 from mhsa_lib.examples.language.translation import translations as translations
+from mhsa_lib.examples.language.tree import tree as tree
 from mhsa_lib.examples.language.vocabulary import SOURCE as SOURCE
 from mhsa_lib.examples.language.vocabulary import TARGET as TARGET
 from mhsa_lib.examples.language.vocabulary import batch as batch

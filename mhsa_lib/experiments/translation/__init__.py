@@ -18,6 +18,7 @@ from mhsa_lib.experiments.translation.learning import train as train
 from mhsa_lib.experiments.translation.learning import untrained as untrained
 from mhsa_lib.experiments.translation.listed import listed as listed
 from mhsa_lib.experiments.translation.predictions import PREDICTIONS as PREDICTIONS
+from mhsa_lib.experiments.translation.reading import read as read
 from mhsa_lib.experiments.translation.verdicts import verdicts as verdicts
 from mhsa_lib.experiments.translation.worth import ANY as ANY
 from mhsa_lib.experiments.translation.worth import asked as asked
