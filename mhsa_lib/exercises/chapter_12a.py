@@ -1,38 +1,51 @@
 """Exercises of chapter 12a, weight and effect."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from mhsa_lib import roles
 from mhsa_lib.examples import language
 from mhsa_lib.exercises.foreseen import Foreseen
 from mhsa_lib.exercises.kinds import Exercise, Value
-from mhsa_lib.experiments import translation
 from mhsa_lib.pretrained.translator import translator
+from mhsa_lib.trace import edit
+from mhsa_lib.transformer import shifted
 
 
 def without_encoder() -> float:
     """Nats more that a word of the task "sense" costs without the encoder's heads."""
     model, pairs = translator(), language.pairs(400, seed=11)
-    whole = translation.nats(model, pairs)
-    with translation.without(model, translation.heads_of(model, "encoder self-attention")):
-        return translation.by_task(translation.nats(model, pairs) - whole, pairs)["sense"]
+    source, target = language.batch(pairs)
+    given, wanted = shifted(target)
+
+    def cost() -> float:
+        said = model(source, given).log_softmax(dim=-1).gather(-1, wanted[..., None])[..., 0]
+        return -said[language.places(pairs, "sense")].mean().item()
+
+    whole = cost()
+    with ExitStack() as stack:
+        for i in range(len(model.encoder)):
+            attention = model.get_submodule(f"encoder.{i}.self_attention")
+            stack.enter_context(edit(attention, "z", torch.zeros_like))
+        return cost() - whole
 
 
 def correlation(a: list[float], b: list[float]) -> Tensor:
     """Spearman's rank correlation of two lists without ties."""
-    return roles.spearman(torch.tensor([a]), torch.tensor([b]))[0]
+    return _of_the_numbers(*(torch.tensor(each).argsort().argsort() for each in (a, b)))
 
 
-def _of_the_numbers(a: list[float], b: list[float]) -> Tensor:
-    return torch.corrcoef(torch.tensor([a, b]).double())[0, 1]
+def _of_the_numbers(a: Any, b: Any) -> Tensor:
+    return torch.corrcoef(torch.stack([torch.as_tensor(each).double() for each in (a, b)]))[
+        0, 1
+    ]
 
 
 def _of_the_order(a: list[float], b: list[float]) -> Tensor:
-    return _of_the_numbers(*(torch.tensor(each).argsort().double().tolist() for each in (a, b)))
+    return _of_the_numbers(*(torch.tensor(each).argsort() for each in (a, b)))
 
 
 def lists() -> Iterator[dict[str, Any]]:

@@ -19,11 +19,11 @@ def read(model: EncoderDecoder, pairs: Sequence[language.Pair]) -> list[Tensor]:
     >>> [tuple(each.shape) for each in read(model, language.pairs(2))]
     [(2, 4, 4, 4), (2, 4, 8, 8)]
     """
-    found = []
+    found, paths = [], [f"encoder.{i}.self_attention" for i in range(len(model.encoder))]
     for pair in pairs:
         source, _ = language.batch([pair])
         with ExitStack() as stack:
-            wires = [stack.enter_context(trace(each.self_attention)) for each in model.encoder]
+            wires = [stack.enter_context(trace(model.get_submodule(path))) for path in paths]
             model.encode(source)
         found.append(torch.stack([each["weights"][0] for each in wires]))
     return found

@@ -1,0 +1,73 @@
+"""What was measured of every exhibit, as ``python -m mhsa_lib.museum`` stored it."""
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from mhsa_lib.museum.exhibit import Exhibit
+from mhsa_lib.museum.study import Learned
+
+FILE = Path(__file__).parent / "measured.json"
+RIGHT_ONE = "right"
+
+
+@dataclass(frozen=True)
+class Effect:
+    """An exhibit's trainings beside those of the right attention in the same setting.
+
+    Parameters
+    ----------
+    wrong, right : one training for each seed
+    """
+
+    wrong: tuple[Learned, ...]
+    right: tuple[Learned, ...]
+
+    def mean(self, share: str) -> float | None:
+        """Mean over the seeds of "read", "written" or "borrowed"; None where it raised."""
+        return _mean(self.wrong, share)
+
+    def mean_right(self, share: str) -> float | None:
+        """The same of the right attention."""
+        return _mean(self.right, share)
+
+    @property
+    def error(self) -> str:
+        """What it raised, "" if nothing."""
+        return next((each.error for each in self.wrong if each.error), "")
+
+
+def effect(exhibit: Exhibit) -> Effect:
+    """What was measured of an exhibit; ``KeyError`` if it was not measured yet.
+
+    >>> from mhsa_lib import museum
+    >>> found = effect(museum.exhibit("one_token_of_the_future"))
+    >>> found.mean("read") > 0.9 > 0.8 > found.mean("written")
+    True
+    """
+    stored = _stored()
+    right = next(
+        row["seeds"] for row in stored["right"] if row["setting"] == vars(exhibit.setting)
+    )
+    wrong = stored["exhibits"][exhibit.name]
+    return Effect(tuple(map(_learned, wrong)), tuple(map(_learned, right)))
+
+
+@cache
+def _stored() -> dict[str, Any]:
+    return json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def _learned(record: dict[str, Any]) -> Learned:
+    values: dict[str, Any] = {k: math.nan if v is None else v for k, v in record.items()}
+    values["losses"] = [math.nan if loss is None else loss for loss in record["losses"]]
+    return Learned(**values)
+
+
+def _mean(trainings: tuple[Learned, ...], share: str) -> float | None:
+    values = [getattr(each, share) for each in trainings]
+    return None if any(map(math.isnan, values)) else fmean(values)
