@@ -61,13 +61,18 @@ def main() -> None:
             record, took = work.result()
             found.setdefault((name, setting), []).append(record)
             seconds += took
+    readers = {setting: baseline(setting, SEEDS[0])[0] for setting in settings}
     stored = {
         "date": date.today().isoformat(),
         "torch": torch.__version__,
         "steps": STEPS,
         "seeds": SEEDS,
         "minutes": round(seconds / 60, 1),
-        "right": [{"setting": vars(s), "seeds": found[RIGHT_ONE, s]} for s in settings],
+        "right": [
+            {"setting": vars(s), "seeds": found[RIGHT_ONE, s], "map": study.maps(readers[s])}
+            for s in settings
+        ],
+        "maps": {each.name: study.maps(readers[each.setting], each) for each in exhibits},
         "exhibits": {name: found[name, setting] for name, setting in rows if name != RIGHT_ONE},
     }
     text = json.dumps(stored, separators=(",", ":"), ensure_ascii=False)

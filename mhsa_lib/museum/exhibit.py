@@ -2,9 +2,13 @@
 
 import difflib
 import inspect
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from textwrap import dedent
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -30,6 +34,18 @@ SYMPTOMS = {
 
 STAGES = ("project", "split", "attend", "mask", "positions", "cache", "concat", "W_O", "around")
 """Where in the pass; "around" is what stands outside of it."""
+
+
+class Wild(NamedTuple):
+    """Where it happened: an address, whose it is, and what happened there.
+
+    ``exact`` is False where the thread shows a near relative of the mistake.
+    """
+
+    url: str
+    project: str
+    what: str
+    exact: bool
 
 
 @dataclass(frozen=True)
@@ -73,11 +89,19 @@ class Exhibit:
         return RIGHT.having(**self.parts)
 
     @property
+    def found(self) -> tuple[Wild, ...]:
+        """Where it was found in the wild, the best case first."""
+        return tuple(Wild(**case) for case in _wild()[self.name])
+
+    @property
     def diff(self) -> str:
         """Lines that go and lines that come, marked - and +, of every part that differs."""
         each = [_diff(getattr(RIGHT, name), wrong, name) for name, wrong in self.parts.items()]
         return "\n".join(each)
 
+
+WILD = Path(__file__).parent / "wild.json"
+"""Cases by exhibit, in our words."""
 
 CATALOGUE: dict[str, Exhibit] = {}
 """All exhibits by name, in the order of their rooms."""
@@ -110,6 +134,11 @@ def exhibit(
         return wrong
 
     return enter
+
+
+@cache
+def _wild() -> dict[str, list[dict[str, Any]]]:
+    return json.loads(WILD.read_text(encoding="utf-8"))
 
 
 def _diff(right: Part, wrong: Part, name: str) -> str:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from mhsa_lib.museum.exhibit import Exhibit
-from mhsa_lib.museum.study import Learned
+from mhsa_lib.museum.parts import Setting
+from mhsa_lib.museum.study import Learned as Learned
 
 FILE = Path(__file__).parent / "measured.json"
 RIGHT_ONE = "right"
@@ -41,6 +42,31 @@ class Effect:
         return next((each.error for each in self.wrong if each.error), "")
 
 
+class Right(NamedTuple):
+    """The right attention in a setting: its trainings, and the map of the first one."""
+
+    setting: Setting
+    trainings: tuple[Learned, ...]
+    map: str
+
+
+def rights() -> tuple[Right, ...]:
+    """The right attention, once for every setting that an exhibit has.
+
+    >>> [right.setting.positions for right in rights()][:2]
+    ['rotary', 'rotary']
+    """
+    return tuple(
+        Right(Setting(**row["setting"]), tuple(map(_learned, row["seeds"])), row["map"])
+        for row in _stored()["right"]
+    )
+
+
+def map_of(exhibit: Exhibit) -> str | None:
+    """Its map with the right one's weights, as ``study.maps`` has it; None if it raises."""
+    return _stored()["maps"][exhibit.name]
+
+
 def effect(exhibit: Exhibit) -> Effect:
     """What was measured of an exhibit; ``KeyError`` if it was not measured yet.
 
@@ -49,12 +75,9 @@ def effect(exhibit: Exhibit) -> Effect:
     >>> found.mean("read") > 0.9 > 0.8 > found.mean("written")
     True
     """
-    stored = _stored()
-    right = next(
-        row["seeds"] for row in stored["right"] if row["setting"] == vars(exhibit.setting)
-    )
-    wrong = stored["exhibits"][exhibit.name]
-    return Effect(tuple(map(_learned, wrong)), tuple(map(_learned, right)))
+    right = next(each for each in rights() if each.setting == exhibit.setting)
+    wrong = _stored()["exhibits"][exhibit.name]
+    return Effect(tuple(map(_learned, wrong)), right.trainings)
 
 
 @cache

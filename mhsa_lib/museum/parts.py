@@ -134,19 +134,26 @@ def run(
 
 
 def step_by_step(parts: Parts, setting: Setting, given: Inputs, n_first: int = 1) -> Passed:
-    """The same rows with a cache: ``n_first`` at once, and then one after the other."""
+    """The same rows with a cache: ``n_first`` at once, and then one after the other.
+
+    The weights are one map, with zeros for keys that were not there yet.
+    """
     real = torch.ones(given.x.shape[:2], dtype=torch.bool) if given.real is None else given.real
     cache, found = None, []
     for start, end in _cuts(given.x.shape[1], n_first):
         now = given._replace(x=given.x[:, start:end], real=real[:, :end])
         found.append(run(parts, setting, now, cache=cache))
         cache = found[-1].cache
-    weights = found[-1].weights
+    weights = torch.cat([_widened(f.weights, given.x.shape[1]) for f in found], dim=2)
     z, rows = (
         torch.cat([f.z for f in found], dim=2),
         torch.cat([f.output for f in found], dim=1),
     )
     return Passed(weights, z, rows, found[-1].cache)
+
+
+def _widened(weights: Tensor, n_key: int) -> Tensor:
+    return torch.nn.functional.pad(weights, (0, n_key - weights.shape[-1]))
 
 
 def _cuts(n: int, n_first: int) -> list[tuple[int, int]]:

@@ -1,5 +1,6 @@
 """What every exhibit does to training: the shared task, learned with the mistake in place."""
 
+import base64
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -7,6 +8,8 @@ from dataclasses import asdict, dataclass
 import torch
 from torch.nn.functional import cross_entropy
 
+from mhsa_lib.museum import problems
+from mhsa_lib.museum.exhibit import Exhibit
 from mhsa_lib.museum.parts import RIGHT, Parts, Setting
 from mhsa_lib.museum.task import PERIODS, SEQ, Reader, Texts, texts
 
@@ -96,6 +99,30 @@ def learned(parts: Parts, setting: Setting, seed: int, right: Reader) -> Learned
     means = torch.tensor(reader.losses).view(-1, EVERY).mean(dim=1)
     losses = [round(loss, 4) for loss in means.tolist()]
     return Learned(losses, said, wrote, borrowed, "; ".join(dict.fromkeys(errors)))
+
+
+TEXT = (1, 3, 4, 5, 3, 4, 5, 3, 4, 5)
+"""The text of the maps: every three, a b c, and again."""
+
+SHOWN_HEADS = 4
+
+
+def maps(right: Reader, exhibit: Exhibit | None = None) -> str | None:
+    """Weights of four heads on ``TEXT``, a byte each, NaN as 255; the right reader's numbers.
+
+    An exhibit that shows word by word is shown so. None where it raises an error.
+    """
+    own, ids = right.parts, torch.tensor([TEXT])
+    steps = exhibit is not None and exhibit.problem is problems.word_by_word
+    try:
+        right.parts = own if exhibit is None else exhibit.all_parts
+        weights = right.map_of(ids, step_by_step=steps)[0, :SHOWN_HEADS]
+    except RuntimeError:
+        return None
+    finally:
+        right.parts = own
+    levels = (weights.clamp(0, 1) * 254).round().nan_to_num(255).to(torch.uint8)
+    return base64.b64encode(levels.numpy().tobytes()).decode()
 
 
 def baseline(setting: Setting, seed: int) -> tuple[Reader, Learned]:

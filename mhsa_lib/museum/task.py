@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib.museum.parts import Inputs, Parts, Setting, run
+from mhsa_lib.museum.parts import step_by_step as in_steps
 from mhsa_lib.museum.right import Cache, Matrices
 
 PAD, PERIODS, LETTERS = 0, (3, 5), 8
@@ -71,13 +72,24 @@ class Reader(nn.Module):
     def forward(self, ids: Tensor, cache: Cache | None = None) -> tuple[Tensor, Cache]:
         """Scores (batch, seq, token), and what a cache holds now."""
         x = self.tokens[ids]
-        maps = [*self.maps]
-        W = Matrices(*(m.weight for m in maps), *(m.bias for m in maps[:3]))
         real = ids != PAD if cache is None else None  # only whole texts are padded
-        given = Inputs(self.parts.normalise(x), W, real=real, table=self.table)
+        given = Inputs(self.parts.normalise(x), self._W(), real=real, table=self.table)
         passed = run(self.parts, self.setting, given, cache=cache, training=self.training)
         x = x + passed.output
         return self.scores(x + self.feed(x)), passed.cache
+
+    def _W(self) -> Matrices:
+        maps = [*self.maps]
+        return Matrices(*(m.weight for m in maps), *(m.bias for m in maps[:3]))
+
+    @torch.no_grad()
+    def map_of(self, ids: Tensor, step_by_step: bool = False) -> Tensor:
+        """The weights for texts without padding, (batch, head, query, key)."""
+        x = self.parts.normalise(self.tokens[ids])
+        given = Inputs(x, self._W(), real=ids != PAD, table=self.table)
+        if step_by_step:
+            return in_steps(self.parts, self.setting, given).weights
+        return run(self.parts, self.setting, given).weights
 
     @torch.no_grad()
     def read(self, found: Texts) -> float:

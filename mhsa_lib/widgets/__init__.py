@@ -1,5 +1,6 @@
 """Live figures: alive on a static page, and in a notebook they talk to Python both ways."""
 
+from mhsa_lib.widgets.bug_museum import BugMuseum as BugMuseum
 from mhsa_lib.widgets.cache_calculator import CacheCalculator as CacheCalculator
 from mhsa_lib.widgets.cost_lab import CostLab as CostLab
 from mhsa_lib.widgets.head_budget import HeadBudget as HeadBudget

@@ -128,3 +128,19 @@ def test_names_that_there_are_not_are_refused_by_name():
         museum.exhibits(stage="heads")
     with pytest.raises(ValueError, match="symptom='slow' is none"):
         museum.exhibits(symptom="slow")
+
+
+@every
+def test_it_was_found_in_the_wild(exhibit):
+    assert exhibit.found
+    for case in exhibit.found:
+        assert case.url.startswith(f"https://github.com/{case.project}/")
+        assert 5 <= len(case.what.split()) <= 30
+        assert case.what.endswith((".", "?"))
+    exact = [case.exact for case in exhibit.found]
+    assert exact == sorted(exact, reverse=True)
+
+
+def test_most_were_found_exactly_as_shown():
+    exact = [each.name for each in ALL if each.found[0].exact]
+    assert len(exact) >= 35
