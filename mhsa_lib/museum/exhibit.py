@@ -93,6 +93,18 @@ class Exhibit:
         """Where it was found in the wild, the best case first."""
         return tuple(Wild(**case) for case in _wild()[self.name])
 
+    def found_by(self, check: Check) -> bool:
+        """Whether a check lets the right attention pass, in this setting, and not this one.
+
+        >>> from mhsa_lib import museum
+        >>> from mhsa_lib.museum import cheap
+        >>> museum.exhibit("mask_inverted").found_by(cheap.the_future_is_hidden)
+        True
+        """
+        return _passes(check, RIGHT, self.setting) and not _passes(
+            check, self.all_parts, self.setting
+        )
+
     @property
     def diff(self) -> str:
         """Lines that go and lines that come, marked - and +, of every part that differs."""
@@ -134,6 +146,13 @@ def exhibit(
         return wrong
 
     return enter
+
+
+def _passes(check: Check, parts: Parts, setting: Setting) -> bool:
+    try:
+        return check(parts, setting)
+    except (RuntimeError, IndexError):  # an error is a failure too
+        return False
 
 
 @cache

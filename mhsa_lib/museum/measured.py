@@ -1,5 +1,6 @@
 """What was measured of every exhibit, as ``python -m mhsa_lib.museum`` stored it."""
 
+import base64
 import json
 import math
 from dataclasses import dataclass
@@ -8,8 +9,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
+import torch
+from torch import Tensor
+
 from mhsa_lib.museum.exhibit import Exhibit
 from mhsa_lib.museum.parts import Setting
+from mhsa_lib.museum.study import SHOWN_HEADS, TEXT
 from mhsa_lib.museum.study import Learned as Learned
 
 FILE = Path(__file__).parent / "measured.json"
@@ -67,6 +72,23 @@ def map_of(exhibit: Exhibit) -> str | None:
     return _stored()["maps"][exhibit.name]
 
 
+def weights(exhibit: Exhibit) -> tuple[Tensor, Tensor] | None:
+    """The right map and the exhibit's, each (head, query, key); None if it raises an error.
+
+    Both are of the right reader's numbers, on ``study.TEXT``.
+
+    >>> from mhsa_lib import museum
+    >>> right, wrong = weights(museum.exhibit("one_token_of_the_future"))
+    >>> right[0, 4, 5].item(), wrong[0, 4, 5].item() > 0
+    (0.0, True)
+    """
+    found = map_of(exhibit)
+    if found is None:
+        return None
+    right = next(each.map for each in rights() if each.setting == exhibit.setting)
+    return _decoded(right), _decoded(found)
+
+
 def effect(exhibit: Exhibit) -> Effect:
     """What was measured of an exhibit; ``KeyError`` if it was not measured yet.
 
@@ -78,6 +100,12 @@ def effect(exhibit: Exhibit) -> Effect:
     right = next(each for each in rights() if each.setting == exhibit.setting)
     wrong = _stored()["exhibits"][exhibit.name]
     return Effect(tuple(map(_learned, wrong)), right.trainings)
+
+
+def _decoded(levels: str) -> Tensor:
+    numbers = torch.frombuffer(bytearray(base64.b64decode(levels)), dtype=torch.uint8).double()
+    shares = (numbers / 254).masked_fill(numbers == 255, torch.nan)
+    return shares.view(SHOWN_HEADS, len(TEXT), len(TEXT))
 
 
 @cache
