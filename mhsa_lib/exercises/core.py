@@ -12,8 +12,9 @@ from torch import Tensor
 
 from mhsa_lib import functional as F
 from mhsa_lib import masks
+from mhsa_lib.exercises import bugs
 from mhsa_lib.exercises.foreseen import Foreseen
-from mhsa_lib.exercises.kinds import Exercise, Function
+from mhsa_lib.exercises.kinds import Exercise
 from mhsa_lib.exercises.verdict import Verdict, wrong
 
 
@@ -67,6 +68,27 @@ def multi_head_attention(
     """All five stages, with matrices as formulas have them: x @ W."""
     q, k, v = (F.split_heads(x @ W, n_heads) for W in (W_Q, W_K, W_V))
     return F.concat_heads(attend(q, k, v, mask)) @ W_O
+
+
+def kv_cache_step(
+    x: Tensor,
+    k: Tensor,
+    v: Tensor,
+    W_Q: Tensor,
+    W_K: Tensor,
+    W_V: Tensor,
+    W_O: Tensor,
+    n_heads: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """One more token (batch, 1, d_model): its row, and the keys and values with its own."""
+    q, new_k, new_v = (F.split_heads(x @ W, n_heads) for W in (W_Q, W_K, W_V))
+    k, v = torch.cat([k, new_k], dim=-2), torch.cat([v, new_v], dim=-2)
+    return F.concat_heads(attend(q, k, v, None)) @ W_O, k, v
+
+
+def grouped_attend(q: Tensor, k: Tensor, v: Tensor, n_heads: int, n_kv_heads: int) -> Tensor:
+    """z of n_heads queries that share n_kv_heads keys and values, neighbours together."""
+    return attend(q, F.share_heads(k, n_heads), F.share_heads(v, n_heads), None)
 
 
 def causal_mask(n_query: int, n_key: int) -> Tensor:
@@ -179,6 +201,7 @@ def _scores() -> Iterator[dict[str, Any]]:
         "scores": torch.tensor([[[0.0, 1.0, 1000.0]]]),
         "mask": torch.tensor([True, True, False]),
     }
+    yield {"scores": drawn(2, 2, 3, 3), "mask": masks.causal.dense(3, 3)}
     empty = torch.tensor([[True, True], [False, False]])
     yield {"scores": drawn(1, 2, 2), "mask": empty}
 
@@ -194,6 +217,7 @@ def _attend() -> Iterator[dict[str, Any]]:
         q, k, v = drawn(2, n_heads, n_query, d_head), drawn(*keys, seed=1), drawn(*keys, seed=2)
         for mask in (None, masks.causal.dense(n_query, n_key)):
             yield {"q": q, "k": k, "v": v, "mask": mask}
+    yield {"q": 1000 * q, "k": k, "v": v, "mask": None}
 
 
 def _whole() -> Iterator[dict[str, Any]]:
@@ -201,6 +225,23 @@ def _whole() -> Iterator[dict[str, Any]]:
         x, causal = drawn(2, seq, d_model), masks.causal.dense(seq, seq)
         for mask in (None, causal, causal.tril(-1)):  # the last one leaves query 0 nothing
             yield {"x": x, **matrices(d_model, d_model), "n_heads": n_heads, "mask": mask}
+    yield {"x": 1000 * x, **matrices(d_model, d_model), "n_heads": n_heads, "mask": None}
+
+
+def _steps() -> Iterator[dict[str, Any]]:
+    for n_before, d_model, n_heads in ((1, 2, 1), (2, 4, 2), (4, 12, 3)):
+        known = (2, n_heads, n_before, d_model // n_heads)
+        kept = {"k": drawn(*known, seed=7), "v": drawn(*known, seed=8)}
+        maps = matrices(d_model, d_model)
+        yield {"x": drawn(2, 1, d_model), **kept, **maps, "n_heads": n_heads}
+
+
+def _groups() -> Iterator[dict[str, Any]]:
+    for n_heads, n_kv_heads, seq, d_head in ((2, 1, 2, 1), (4, 2, 2, 1), (6, 3, 5, 4)):
+        keys = (2, n_kv_heads, seq, d_head)
+        k, v = drawn(*keys, seed=1), drawn(*keys, seed=2)
+        q = drawn(2, n_heads, seq, d_head)
+        yield {"q": q, "k": k, "v": v, "n_heads": n_heads, "n_kv_heads": n_kv_heads}
 
 
 def _sizes() -> Iterator[dict[str, Any]]:
@@ -214,16 +255,19 @@ def _lengths() -> Iterator[dict[str, Any]]:
 
 
 EXERCISES: dict[str, Exercise] = {
-    "split_heads": Function(split_heads, _rows),
-    "concat_heads": Function(F.concat_heads, _heads),
-    "score": Function(F.score, _queries_and_keys),
-    "softmax": Masked(softmax, _scores, mistakes=MISTAKES),
-    "causal_mask": Function(causal_mask, _sizes),
-    "padding_mask": Function(padding_mask, _lengths),
-    "attend": Function(attend, _attend),
-    "multi_head_attention": Function(
+    "split_heads": Foreseen(split_heads, _rows, exhibits=bugs.splits()),
+    "concat_heads": Foreseen(F.concat_heads, _heads, exhibits=bugs.concats()),
+    "score": Foreseen(F.score, _queries_and_keys, exhibits=bugs.scores()),
+    "softmax": Masked(softmax, _scores, mistakes=MISTAKES, exhibits=bugs.softmaxes()),
+    "causal_mask": Foreseen(causal_mask, _sizes, exhibits=bugs.causals()),
+    "padding_mask": Foreseen(padding_mask, _lengths, exhibits=bugs.paddings()),
+    "attend": Foreseen(attend, _attend, exhibits=bugs.attends()),
+    "multi_head_attention": Foreseen(
         multi_head_attention,
         _whole,
         because="Equal on every input, also where a query may look at nothing.",
+        exhibits=bugs.wholes(),
     ),
+    "kv_cache_step": Foreseen(kv_cache_step, _steps, exhibits=bugs.steps()),
+    "grouped_attend": Foreseen(grouped_attend, _groups, exhibits=bugs.groups()),
 }

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mhsa_lib import museum
 from mhsa_lib.exercises.kinds import Function
 from mhsa_lib.exercises.same import difference
 from mhsa_lib.exercises.verdict import Verdict, wrong
@@ -19,23 +20,33 @@ class Foreseen(Function):
     Parameters
     ----------
     mistakes : functions that are wrong, and why
+    exhibits : exhibits of the bug museum by name, called like the answer
     """
 
     mistakes: Mapping[Callable[..., Any], str] = field(default_factory=dict)
+    exhibits: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
     def judge(self, name: str, answer: Any) -> Verdict:
         """Judge a function, and look for a mistake that does the same."""
         verdict = super().judge(name, answer)
-        if verdict.state == "wrong" and callable(answer):
-            for mistake, why in self.mistakes.items():
-                if self._alike(answer, mistake):
-                    return wrong(f"{why} {verdict.text.removeprefix('Not yet. ')}")
-        return verdict
+        if verdict.state != "wrong" or not callable(answer):
+            return verdict
+        said = [why for each, why in self.mistakes.items() if self._alike(answer, each)][:1]
+        shown = [each for each, bug in self.exhibits.items() if self._alike(answer, bug)]
+        if shown:
+            said.append(_named(shown))
+        return wrong(" ".join([*said, verdict.text.removeprefix("Not yet. ")]))
 
     def _alike(self, answer: Callable[..., Any], mistake: Callable[..., Any]) -> bool:
         """Whether two functions do the same, each on inputs of its own."""
         tried = zip(self.inputs(), self.inputs(), strict=True)
         return all(same(outcome(answer, one), outcome(mistake, two)) for one, two in tried)
+
+
+def _named(exhibits: list[str]) -> str:
+    """Whose output it is, and where to read more."""
+    titles = " Or: ".join(museum.exhibit(each).title for each in exhibits)
+    return f"It does what an exhibit of the bug museum does, {', '.join(exhibits)}: {titles}"
 
 
 def outcome(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:

@@ -35,7 +35,7 @@ def one_token_of_the_future(n_query: int, n_key: int) -> Tensor:
 @exhibit("padding_mask", stage="mask", symptom="worse", check=cheap.padding_leaves_no_trace)
 def padding_hides_queries(real: Tensor) -> Tensor:
     """Rows of padding are masked, and not its columns: tokens still look at padding."""
-    return real[:, None, -1:, None] & real[:, None, :, None]
+    return real[:, None, :, None]
 
 
 @exhibit("softmax", stage="mask", symptom="nan", check=cheap.nothing_is_nan)
