@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib.exercises.core import drawn
+from mhsa_lib.exercises.core_inputs import drawn
 from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
 
 ROWS = ((1.0, 1, 0, 0), (1, 0, 1, 0), (0, 1, 0, 1))  # animal, street, tired

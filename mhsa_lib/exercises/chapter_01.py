@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mhsa_lib import examples
 from mhsa_lib import functional as F
-from mhsa_lib.exercises.core import drawn, matrices
+from mhsa_lib.exercises.core_inputs import drawn, matrices
 from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
 from mhsa_lib.trace.wires import trace
 

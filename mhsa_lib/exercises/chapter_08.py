@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mhsa_lib import examples
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.exercises.core import counted
+from mhsa_lib.exercises.core_inputs import counted
 from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
 from mhsa_lib.trace.wires import trace
 

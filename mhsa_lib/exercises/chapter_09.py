@@ -11,7 +11,8 @@ from torch import Tensor
 
 from mhsa_lib import examples, masks
 from mhsa_lib import functional as F
-from mhsa_lib.exercises.core import attend, drawn, matrices, multi_head_attention
+from mhsa_lib.exercises.core import attend, multi_head_attention
+from mhsa_lib.exercises.core_inputs import drawn, matrices
 from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import masks
-from mhsa_lib.exercises.core import drawn
+from mhsa_lib.exercises.core_inputs import drawn
 from mhsa_lib.exercises.foreseen import Foreseen
 from mhsa_lib.exercises.kinds import Exercise, Value
 

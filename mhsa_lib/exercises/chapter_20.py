@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mhsa_lib.accept.parameters import copied
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.exercises.core import drawn
+from mhsa_lib.exercises.core_inputs import drawn
 from mhsa_lib.exercises.kinds import Exercise, Invented, Value
 from mhsa_lib.variants import GroupedQueryAttention
 

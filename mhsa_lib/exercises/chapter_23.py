@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib.exercises.core import drawn
+from mhsa_lib.exercises.core_inputs import drawn
 from mhsa_lib.exercises.kinds import Exercise, Invented, Value
 from mhsa_lib.trace.wires import trace
 from mhsa_lib.variants.mixture import MixtureOfHeadAttention

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib.exercises.core import counted
+from mhsa_lib.exercises.core_inputs import counted
 from mhsa_lib.exercises.kinds import Exercise, Invented, Value
 from mhsa_lib.variants.parts.composition import Branch
 

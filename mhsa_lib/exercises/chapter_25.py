@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import functional as F
-from mhsa_lib.exercises.core import drawn
+from mhsa_lib.exercises.core_inputs import drawn
 from mhsa_lib.exercises.kinds import Exercise, Invented, Value
 from mhsa_lib.stages import Attend
 

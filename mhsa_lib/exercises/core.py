@@ -3,7 +3,7 @@
 Inputs grow from what can be redone by hand; whole numbers, so that a wrong place shows.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,32 +13,10 @@ from torch import Tensor
 from mhsa_lib import functional as F
 from mhsa_lib import masks
 from mhsa_lib.exercises import bugs
+from mhsa_lib.exercises import core_inputs as inputs
 from mhsa_lib.exercises.foreseen import Foreseen
 from mhsa_lib.exercises.kinds import Exercise
 from mhsa_lib.exercises.verdict import Verdict, wrong
-
-
-def counted(*shape: int) -> Tensor:
-    """Numbers 1, 2, 3, …: every address has a number of its own.
-
-    >>> counted(2, 2).tolist()
-    [[1.0, 2.0], [3.0, 4.0]]
-    """
-    return torch.arange(1.0, 1 + torch.Size(shape).numel()).reshape(shape)
-
-
-def drawn(*shape: int, seed: int = 0) -> Tensor:
-    """Random numbers with one decimal, the same every time."""
-    numbers = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
-    return numbers.mul(10).round().div(10)
-
-
-def matrices(rows: int, columns: int, names: str = "QKVO") -> dict[str, Tensor]:
-    """W_Q, W_K, …, drawn, by their names."""
-    return {
-        f"W_{name}": drawn(rows, columns, seed=seed) / 2
-        for seed, name in enumerate(names, start=1)
-    }
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
@@ -148,7 +126,7 @@ class Masked(Foreseen):
 
 
 def _fault_of_gradient(answer: Callable[..., Tensor]) -> str:
-    *_, last = _scores()  # with an empty row
+    *_, last = inputs.scores()  # with an empty row
     scores = last["scores"].requires_grad_()
     try:
         weights = answer(scores=scores.clone(), mask=last["mask"])
@@ -163,111 +141,20 @@ def _fault_of_gradient(answer: Callable[..., Tensor]) -> str:
     return "Their gradient is NaN: the empty row spoils it." if gradient.isnan().any() else ""
 
 
-def _rows() -> Iterator[dict[str, Any]]:
-    for batch, seq, d_model, n_heads in (
-        (1, 2, 4, 2),
-        (1, 2, 6, 3),
-        (2, 3, 4, 2),
-        (2, 5, 12, 3),
-    ):
-        yield {"x": counted(batch, seq, d_model), "n_heads": n_heads}
-
-
-def _heads() -> Iterator[dict[str, Any]]:
-    for shape in ((1, 2, 2, 2), (1, 3, 2, 2), (2, 2, 3, 2), (2, 3, 5, 4)):
-        yield {"z": counted(*shape)}
-
-
-def _queries_and_keys() -> Iterator[dict[str, Any]]:
-    for n_heads, n_query, n_key, d_head in (
-        (1, 1, 2, 2),
-        (1, 2, 3, 2),
-        (2, 3, 3, 4),
-        (3, 4, 6, 9),
-    ):
-        q, k = drawn(2, n_heads, n_query, d_head), drawn(2, n_heads, n_key, d_head, seed=1)
-        yield {"q": q, "k": k, "scale": d_head**-0.5}
-
-
-def _scores() -> Iterator[dict[str, Any]]:
-    yield {"scores": torch.tensor([[[0.0, 1.0]]]), "mask": None}
-    yield {
-        "scores": torch.tensor([[[0.0, 1.0, 2.0]]]),
-        "mask": torch.tensor([True, True, False]),
-    }
-    yield {"scores": drawn(1, 3, 3), "mask": masks.causal.dense(3, 3)}
-    yield {"scores": torch.tensor([[[1000.0, 1001.0]]]), "mask": None}
-    yield {
-        "scores": torch.tensor([[[0.0, 1.0, 1000.0]]]),
-        "mask": torch.tensor([True, True, False]),
-    }
-    yield {"scores": drawn(2, 2, 3, 3), "mask": masks.causal.dense(3, 3)}
-    empty = torch.tensor([[True, True], [False, False]])
-    yield {"scores": drawn(1, 2, 2), "mask": empty}
-
-
-def _attend() -> Iterator[dict[str, Any]]:
-    for n_heads, n_query, n_key, d_head in (
-        (1, 1, 2, 1),
-        (1, 2, 2, 4),
-        (2, 3, 3, 4),
-        (3, 4, 6, 9),
-    ):
-        keys = (2, n_heads, n_key, d_head)
-        q, k, v = drawn(2, n_heads, n_query, d_head), drawn(*keys, seed=1), drawn(*keys, seed=2)
-        for mask in (None, masks.causal.dense(n_query, n_key)):
-            yield {"q": q, "k": k, "v": v, "mask": mask}
-    yield {"q": 1000 * q, "k": k, "v": v, "mask": None}
-
-
-def _whole() -> Iterator[dict[str, Any]]:
-    for seq, d_model, n_heads in ((1, 2, 1), (2, 4, 2), (3, 12, 3)):
-        x, causal = drawn(2, seq, d_model), masks.causal.dense(seq, seq)
-        for mask in (None, causal, causal.tril(-1)):  # the last one leaves query 0 nothing
-            yield {"x": x, **matrices(d_model, d_model), "n_heads": n_heads, "mask": mask}
-    yield {"x": 1000 * x, **matrices(d_model, d_model), "n_heads": n_heads, "mask": None}
-
-
-def _steps() -> Iterator[dict[str, Any]]:
-    for n_before, d_model, n_heads in ((1, 2, 1), (2, 4, 2), (4, 12, 3)):
-        known = (2, n_heads, n_before, d_model // n_heads)
-        kept = {"k": drawn(*known, seed=7), "v": drawn(*known, seed=8)}
-        maps = matrices(d_model, d_model)
-        yield {"x": drawn(2, 1, d_model), **kept, **maps, "n_heads": n_heads}
-
-
-def _groups() -> Iterator[dict[str, Any]]:
-    for n_heads, n_kv_heads, seq, d_head in ((2, 1, 2, 1), (4, 2, 2, 1), (6, 3, 5, 4)):
-        keys = (2, n_kv_heads, seq, d_head)
-        k, v = drawn(*keys, seed=1), drawn(*keys, seed=2)
-        q = drawn(2, n_heads, seq, d_head)
-        yield {"q": q, "k": k, "v": v, "n_heads": n_heads, "n_kv_heads": n_kv_heads}
-
-
-def _sizes() -> Iterator[dict[str, Any]]:
-    for n_query, n_key in ((1, 1), (2, 2), (4, 4), (1, 3), (2, 5)):
-        yield {"n_query": n_query, "n_key": n_key}
-
-
-def _lengths() -> Iterator[dict[str, Any]]:
-    for lengths, n_key in (([1], 1), ([1], 2), ([2, 3], 3), ([3, 0, 2], 4)):
-        yield {"lengths": lengths, "n_key": n_key}
-
-
 EXERCISES: dict[str, Exercise] = {
-    "split_heads": Foreseen(split_heads, _rows, exhibits=bugs.splits()),
-    "concat_heads": Foreseen(F.concat_heads, _heads, exhibits=bugs.concats()),
-    "score": Foreseen(F.score, _queries_and_keys, exhibits=bugs.scores()),
-    "softmax": Masked(softmax, _scores, mistakes=MISTAKES, exhibits=bugs.softmaxes()),
-    "causal_mask": Foreseen(causal_mask, _sizes, exhibits=bugs.causals()),
-    "padding_mask": Foreseen(padding_mask, _lengths, exhibits=bugs.paddings()),
-    "attend": Foreseen(attend, _attend, exhibits=bugs.attends()),
+    "split_heads": Foreseen(split_heads, inputs.rows, exhibits=bugs.splits()),
+    "concat_heads": Foreseen(F.concat_heads, inputs.heads, exhibits=bugs.concats()),
+    "score": Foreseen(F.score, inputs.queries_and_keys, exhibits=bugs.scores()),
+    "softmax": Masked(softmax, inputs.scores, mistakes=MISTAKES, exhibits=bugs.softmaxes()),
+    "causal_mask": Foreseen(causal_mask, inputs.sizes, exhibits=bugs.causals()),
+    "padding_mask": Foreseen(padding_mask, inputs.lengths, exhibits=bugs.paddings()),
+    "attend": Foreseen(attend, inputs.attend, exhibits=bugs.attends()),
     "multi_head_attention": Foreseen(
         multi_head_attention,
-        _whole,
+        inputs.whole,
         because="Equal on every input, also where a query may look at nothing.",
         exhibits=bugs.wholes(),
     ),
-    "kv_cache_step": Foreseen(kv_cache_step, _steps, exhibits=bugs.steps()),
-    "grouped_attend": Foreseen(grouped_attend, _groups, exhibits=bugs.groups()),
+    "kv_cache_step": Foreseen(kv_cache_step, inputs.steps, exhibits=bugs.steps()),
+    "grouped_attend": Foreseen(grouped_attend, inputs.groups, exhibits=bugs.groups()),
 }
