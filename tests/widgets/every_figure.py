@@ -17,6 +17,7 @@ def power(base, exponent):
 
 
 MAKE = {
+    "BugMuseum": widgets.BugMuseum,
     "CacheCalculator": widgets.CacheCalculator,
     "CostLab": widgets.CostLab,
     "HeadBudget": widgets.HeadBudget,

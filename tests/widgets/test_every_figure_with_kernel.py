@@ -17,6 +17,11 @@ pytestmark = pytest.mark.slow  # a server and a kernel
 IMPORTS = "from mhsa_lib.widgets import *"
 FOLLOWED = "import torch\nfrom mhsa_lib.variants import GroupedQueryAttention\n"
 CELLS = {  # a figure, what is read of it, and what is set
+    "BugMuseum": (
+        "shown = BugMuseum()",
+        "shown.name, shown.symptom, shown.head",
+        "shown.name, shown.symptom, shown.head = 'no_scale', 'worse', 2",
+    ),
     "CostLab": ("shown = CostLab()", "shown.phase, shown.batch", "shown.context = 1000"),
     "HeadBudget": (
         "shown = HeadBudget()",
@@ -124,6 +129,17 @@ def test_the_head_budget_and_python_change_each_other(met):
     budget.change()
     expect(budget.figure.get_by_label("n_heads, exactly")).to_have_value("32")
     expect(weights).to_contain_text(f"{32 * 64**2:,}")
+
+
+def test_the_bug_museum_and_python_change_each_other(met):
+    museum = met("BugMuseum")
+    museum.figure.get_by_label("symptom").select_option("in use")
+    museum.figure.get_by_label("exhibit").select_option(label="keys turned again")
+    museum.arrived("('keys_turned_again', 'in use', 0)")
+    museum.change()
+    expect(museum.figure.locator(".mhsa-big")).to_have_text("no scale")
+    expect(museum.figure.get_by_label("symptom")).to_have_value("worse")
+    expect(museum.figure.get_by_label("head", exact=True)).to_have_value("2")
 
 
 def test_the_mask_lab_and_python_change_each_other(met):

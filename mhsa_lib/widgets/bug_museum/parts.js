@@ -35,7 +35,10 @@ export function tested(each) {
     return el("tr", {}, rowName(says), numberCell(percent(wrong)), numberCell(percent(right)));
   });
   const head = tableHead(["share of right answers", "mistake", "right"], (i) => i > 0);
-  return scroller("Shares", el("table", {}, head, el("tbody", {}, rows)));
+  return scroller(
+    "Shares",
+    el("table", { "aria-label": "Shares of right answers" }, head, el("tbody", {}, rows)),
+  );
 }
 
 /** @type {(each: Exhibit) => HTMLElement[]} */
