@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import masks, museum
-from mhsa_lib.museum.exhibit import Exhibit
+from mhsa_lib.museum.catalogue import Exhibit
 from mhsa_lib.museum.parts import Parts
 from mhsa_lib.museum.right import Cache, Matrices, causal_mask
 

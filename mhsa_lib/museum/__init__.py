@@ -1,7 +1,7 @@
 """A museum of bugs: working wrong implementations of attention, each one line beside the right.
 
 ``right`` has the parts of a plain attention, ``parts`` puts them together. An exhibit replaces
-a part (``exhibit``, and rooms by stage: ``in_projections``, ``in_splits``, …); it is shown on
+a part (``catalogue``, and rooms by stage: ``in_projections``, ``in_splits``, …); it is shown on
 one of the ``problems``, and found by a check, ``cheap`` or ``by_hand``. The ``task`` is learned
 with every mistake in place: ``study`` trains, and ``measured`` has what was found.
 """
@@ -13,10 +13,10 @@ from mhsa_lib.museum import in_positions as in_positions
 from mhsa_lib.museum import in_projections as in_projections
 from mhsa_lib.museum import in_scores as in_scores
 from mhsa_lib.museum import in_splits as in_splits
-from mhsa_lib.museum.exhibit import CATALOGUE
-from mhsa_lib.museum.exhibit import STAGES as STAGES
-from mhsa_lib.museum.exhibit import SYMPTOMS as SYMPTOMS
-from mhsa_lib.museum.exhibit import Exhibit as Exhibit
+from mhsa_lib.museum.catalogue import CATALOGUE
+from mhsa_lib.museum.catalogue import STAGES as STAGES
+from mhsa_lib.museum.catalogue import SYMPTOMS as SYMPTOMS
+from mhsa_lib.museum.catalogue import Exhibit as Exhibit
 
 
 def exhibits(*, stage: str | None = None, symptom: str | None = None) -> tuple[Exhibit, ...]:

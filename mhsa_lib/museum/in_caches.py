@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib.museum import cheap, problems
-from mhsa_lib.museum.exhibit import exhibit
+from mhsa_lib.museum.catalogue import exhibit
 from mhsa_lib.museum.right import Cache
 
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib.museum import cheap, problems
-from mhsa_lib.museum.exhibit import exhibit
+from mhsa_lib.museum.catalogue import exhibit
 
 
 @exhibit("softmax", stage="mask", symptom="leaks", check=cheap.the_future_is_hidden)

@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from mhsa_lib.museum import cheap, problems
-from mhsa_lib.museum.exhibit import exhibit
+from mhsa_lib.museum.catalogue import exhibit
 
 DROPS = problems.Setting(dropout=0.2)
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib.museum import by_hand, cheap, problems
-from mhsa_lib.museum.exhibit import exhibit
+from mhsa_lib.museum.catalogue import exhibit
 from mhsa_lib.museum.problems import Setting
 from mhsa_lib.museum.right import BASE, offsets, slopes
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib.museum import by_hand, cheap, problems
-from mhsa_lib.museum.exhibit import exhibit
+from mhsa_lib.museum.catalogue import exhibit
 from mhsa_lib.museum.right import Matrices
 
 Rows = tuple[Tensor, Tensor, Tensor]

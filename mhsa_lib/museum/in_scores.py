@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib.museum import by_hand, cheap, problems
-from mhsa_lib.museum.exhibit import exhibit
+from mhsa_lib.museum.catalogue import exhibit
 
 
 @exhibit("score", stage="attend", symptom="worse", check=cheap.one_weight_by_hand)

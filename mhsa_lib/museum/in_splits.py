@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from mhsa_lib.museum import by_hand, cheap, problems
-from mhsa_lib.museum.exhibit import exhibit
+from mhsa_lib.museum.catalogue import exhibit
 from mhsa_lib.museum.right import Matrices
 
 

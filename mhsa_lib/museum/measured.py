@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from mhsa_lib.museum.exhibit import Exhibit
+from mhsa_lib.museum.catalogue import Exhibit
 from mhsa_lib.museum.parts import Setting
 from mhsa_lib.museum.study import SHOWN_HEADS, TEXT
 from mhsa_lib.museum.study import Learned as Learned

@@ -9,7 +9,7 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from mhsa_lib.museum import problems
-from mhsa_lib.museum.exhibit import Exhibit
+from mhsa_lib.museum.catalogue import Exhibit
 from mhsa_lib.museum.parts import RIGHT, Parts, Setting
 from mhsa_lib.museum.task import PERIODS, SEQ, Reader, Texts, texts
 

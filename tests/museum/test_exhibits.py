@@ -8,7 +8,7 @@ import torch
 
 from mhsa_lib import museum
 from mhsa_lib.museum import by_hand, cheap
-from mhsa_lib.museum.exhibit import Exhibit
+from mhsa_lib.museum.catalogue import Exhibit
 from mhsa_lib.museum.measured import effect
 from mhsa_lib.museum.parts import RIGHT, Parts
 

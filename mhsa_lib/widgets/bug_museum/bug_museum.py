@@ -7,7 +7,7 @@ from traitlets import Dict, Enum, Int, List, Unicode
 
 from mhsa_lib import museum, plots
 from mhsa_lib.museum import measured
-from mhsa_lib.museum.exhibit import Exhibit
+from mhsa_lib.museum.catalogue import Exhibit
 from mhsa_lib.museum.study import EVERY, SHOWN_HEADS, TEXT
 from mhsa_lib.widgets.figure import Figure
 
