@@ -8,7 +8,7 @@ import { spoken } from "../shared/spoken.js";
 import { watch, write, writeAll } from "../shared/traits.js";
 import { drawnLosses } from "./losses.js";
 import { beside, changed, inTheWild, remarked, tested, titled } from "./parts.js";
-import { ANY, described, offered, spaced } from "./words.js";
+import { ANY, described, offered, outcome, spaced } from "./words.js";
 
 /** @import { Place } from "../shared/frame.js" */
 /** @import { Exhibit } from "./words.js" */
@@ -96,7 +96,9 @@ function render({ model, el: root }) {
     said.say(described(each, model.get("symptoms")[each.symptom]));
     const curve = drawnLosses(each.losses, right.losses, model.get("every"), "Losses");
     const training = el("div", {}, titled("Training, three seeds"), curve);
-    training.append(remarked("Loss in nats; broken lines are the right attention's."));
+    training.append(
+      remarked(`Loss in nats; broken lines are the right attention's.${outcome(each)}`),
+    );
     shown.replaceChildren(
       titled(spaced(each.name), true),
       changed(each.diff),

@@ -5,7 +5,7 @@ import { weightColour } from "../shared/colours.js";
 import { svg } from "../shared/elements.js";
 import { bytes, upTo } from "../shared/numbers.js";
 
-const [LEFT, TOP, SIDE] = [44, 44, 16];
+const [LEFT, TOP, SIDE] = [50, 50, 16];
 const NONE = 255;
 
 /** @type {(x: number, y: number) => SVGElement} */

@@ -33,5 +33,12 @@ export const offered = (exhibits, symptom, stage) =>
       (symptom === ANY || each.symptom === symptom) && (stage === ANY || each.stage === stage),
   );
 
+/** Why there is no line. @type {(each: Exhibit) => string} */
+export function outcome(each) {
+  if (each.losses.every((row) => row.length === 0)) return " The mistake cannot be trained.";
+  const last = each.losses.map((row) => row[row.length - 1]);
+  return last.includes(null) ? " With the mistake the loss becomes NaN." : "";
+}
+
 /** The exhibit in one sentence or two. @type {(each: Exhibit, says: string) => string} */
 export const described = (each, says) => `${each.title} ${says}`;

@@ -115,4 +115,11 @@ MUTANTS = [
         "[*TARGET.ids(pair.target)]",
         "examples/language/vocabulary",
     ),
+    Mutant(
+        "examples: every noun is said to need its verb",
+        "examples/language/tree.py",
+        'relation = "sense" if phrase.noun in AMBIGUOUS else "obj"',
+        'relation = "sense"',
+        "examples/language/tree",
+    ),
 ]

@@ -24,4 +24,25 @@ MUTANTS = [
         "if difference(answer, value)]",
         "exercises/check",
     ),
+    Mutant(
+        "exercises: one input is enough to be taken for an exhibit",
+        "exercises/foreseen.py",
+        "return all(same(outcome(answer, one), outcome(mistake, two)) for one, two in tried)",
+        "return any(same(outcome(answer, one), outcome(mistake, two)) for one, two in tried)",
+        "exercises/diagnosed",
+    ),
+    Mutant(
+        "exercises: an exhibit is not named",
+        "exercises/foreseen.py",
+        "        if shown:\n            said.append(_named(shown))\n",
+        "",
+        "exercises/diagnosed",
+    ),
+    Mutant(
+        "exercises: always the first hint",
+        "exercises/helping.py",
+        "_told[name] = (nth + 1) % len(HINTS[name])",
+        "_told[name] = 0",
+        "exercises/diagnosed",
+    ),
 ]
