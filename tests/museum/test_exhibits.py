@@ -84,6 +84,14 @@ def test_its_symptom_is_what_was_measured(exhibit):
     assert exhibit.symptom == noticed(exhibit)
 
 
+def test_a_check_that_does_not_fit_the_setting_finds_nothing():
+    exhibit = museum.exhibit("alibi_with_the_other_sign")
+    check = by_hand.the_numbers_of_the_definition  # of rotary positions
+    assert not check(RIGHT, exhibit.setting)
+    assert not check(exhibit.all_parts, exhibit.setting)
+    assert not exhibit.found_by(check)
+
+
 @every
 def test_its_diff_has_lines_that_go_and_lines_that_come(exhibit):
     lines = exhibit.diff.splitlines()
