@@ -138,6 +138,14 @@ def test_a_mistake_of_one_s_own_is_not_named_after_an_exhibit():
         assert "bug museum" not in verdict.text
 
 
+def test_what_is_an_exhibit_on_one_input_only_is_not_named_after_it():
+    def odd(q, k, scale):
+        return q @ k.mT * (1 if q.shape[-1] == 2 else 7)
+
+    assert "bug museum" not in check("score", odd).text
+    assert "no_scale" in check("score", lambda q, k, scale: q @ k.mT).text
+
+
 def test_every_exhibit_of_a_part_is_tried_somewhere():
     tried = {bug for _, bug in CASES}
     parts = ("split_heads", "concat_heads", "score", "causal_mask", "padding_mask")

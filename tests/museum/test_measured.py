@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -57,14 +55,3 @@ def test_one_seed_again_gives_what_is_stored(name):
     for share in ("read", "written", "borrowed"):
         assert close(again[share], stored[share])
     assert close(right.losses[-1], effect(exhibit).right[0].losses[-1])
-
-
-@pytest.mark.slow
-def test_all_of_it_again(tmp_path):
-    out = tmp_path / "again.json"
-    subprocess.run([sys.executable, "-m", "mhsa_lib.museum", "--out", str(out)], check=True)
-    again = json.loads(out.read_text(encoding="utf-8"))
-    for name, rows in STORED["exhibits"].items():
-        for row, new in zip(rows, again["exhibits"][name], strict=True):
-            assert close(new["borrowed"], row["borrowed"]), name
-            assert all(map(close, new["losses"], row["losses"])), name
