@@ -44,7 +44,9 @@ def close(found, stored):
     return (stored is None and found is None) or math.isclose(found, stored, abs_tol=0.01)
 
 
-@pytest.mark.parametrize("name", ["causal_from_the_top_left", "labels_not_shifted"])
+@pytest.mark.parametrize(
+    "name", ["causal_from_the_top_left", "labels_not_shifted", "W_O_forgotten"]
+)
 def test_one_seed_again_gives_what_is_stored(name):
     exhibit = museum.exhibit(name)
     torch.set_num_threads(1)
