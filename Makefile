@@ -8,7 +8,7 @@ HOOK := --jaxtyping-packages=mhsa_lib,beartype.beartype
 # Only these files have tests for the second run, so nothing else is imported for it.
 HOOKLESS := $(shell grep -rlE "nohook|bothways" tests --include="test_*.py" | grep -v ^tests/widgets)
 READY := .venv/ready
-SCRIPTS := "mhsa_lib/widgets/**/*.js" "tests/widgets/*.mjs" "_static/*.js"
+SCRIPTS := "mhsa_lib/widgets/**/*.js" "tests/widgets/*.mjs" "_static/*.js" "_templates/*.js"
 NOT_HERE := --ignore=tests/book --ignore=tests/widgets
 export HF_HUB_OFFLINE := 1
 # Two workers share two cores; small tensors are slower with more threads than cores.

@@ -52,3 +52,36 @@ document.addEventListener("DOMContentLoaded", () => {
   new ResizeObserver(reachAll).observe(main);
   window.addEventListener("load", reachAll);
 });
+
+// Whoever comes from the search sees the words that were found, in the section that was found.
+function markFound(words) {
+  const at = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const place = at?.closest("section, dl") ?? document.querySelector("article");
+  const pattern = words
+    .map((word) => word.replace(/[^\p{L}\p{N}]/gu, ""))
+    .filter(Boolean)
+    .join("|");
+  if (!place || !pattern || !CSS.highlights) return;
+  const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+  const ranges = [];
+  while (texts.nextNode()) {
+    const node = texts.currentNode;
+    if (node.parentElement.closest("script, style, .mhsa-figure")) continue;
+    for (const match of node.data.matchAll(new RegExp(pattern, "giu"))) {
+      const range = new Range();
+      range.setStart(node, match.index);
+      range.setEnd(node, match.index + match[0].length);
+      ranges.push(range);
+    }
+  }
+  CSS.highlights.set("book-found", new Highlight(...ranges));
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  const address = new URL(location.href);
+  const words = address.searchParams.get("found");
+  if (!words) return;
+  markFound(words.split(" "));
+  address.searchParams.delete("found"); // a copied address leads to the place, not to the search
+  history.replaceState(null, "", address);
+});

@@ -2,7 +2,8 @@
 
 The theme puts the thebe scripts (kernels started from the page) on every page. We never start
 one, they name a host outside the page, and their second copy logs an error in the console.
-It also loads 1.5 MB of FontAwesome for a dozen icons, which `_static/icons.css` draws.
+It also loads 1.5 MB of FontAwesome for a dozen icons, which `_static/icons.css` draws, and on
+every page the index of the search, which only the search needs.
 """
 
 import re
@@ -11,6 +12,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 FONTAWESOME = re.compile(r"<script [^>]*scripts/fontawesome\.js[^>]*></script>")
+SEARCH = re.compile(r"<script [^>]*(searchtools|language_data|searchindex)\.js[^>]*></script>")
 
 
 def clean(
@@ -20,6 +22,7 @@ def clean(
     for kind in ("script_files", "css_files"):
         context[kind] = [f for f in context.get(kind, []) if not is_thebe(f)]
     context["without_fontawesome"] = lambda head: FONTAWESOME.sub("", head)
+    context["without_search"] = lambda head: SEARCH.sub("", head)
 
 
 def is_thebe(file: Any) -> bool:

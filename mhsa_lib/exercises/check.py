@@ -30,12 +30,16 @@ from mhsa_lib.exercises import (
     chapter_24,
     chapter_25,
     core,
+    own,
+    quick,
 )
 from mhsa_lib.exercises.kinds import Exercise
 from mhsa_lib.exercises.verdict import Verdict, unfilled, wrong
 
 ROOMS = (
     core,
+    own,
+    quick,
     chapter_00,
     chapter_01,
     chapter_02,

@@ -1,4 +1,4 @@
-"""Hints, one after the other, and solutions of the core exercises."""
+"""Hints, one after the other, and solutions of the functions that one attention needs."""
 
 import inspect
 
@@ -55,6 +55,16 @@ HINTS = {
         "Each key head serves n_heads / n_kv_heads queries.",
         "Query heads 0 and 1 share key head 0 if there are two for each.",
         "repeat_interleave along the axis of heads, for keys and for values; then attend.",
+    ),
+    "MyAttention": (
+        "__init__ makes four nn.Linear(d_model, d_model, bias=False); forward runs five stages.",
+        "Queries come from x; keys and values from context, or from x if there is none.",
+        "forward: project, split_heads, attend, concat_heads, W_O; the functions exist already.",
+    ),
+    "all_heads_at_once": (
+        "What is a loop over heads for? A matrix product repeats itself over leading axes.",
+        "q is (head, query, d_head), and k.mT is (head, d_head, key).",
+        "q @ k.mT has a table of scores for each head; so has the softmax over the last axis.",
     ),
 }
 """Three for each, from where to look to nearly all."""

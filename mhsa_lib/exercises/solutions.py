@@ -3,7 +3,7 @@
 import math
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
@@ -86,6 +86,32 @@ def grouped_attend(q: Tensor, k: Tensor, v: Tensor, n_heads: int, n_kv_heads: in
     return attend(q, k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1), None)
 
 
+class MyAttention(nn.Module):
+    """The five stages, with the functions above."""
+
+    def __init__(self, d_model: int, n_heads: int) -> None:
+        super().__init__()
+        self.n_heads = n_heads
+        self.W_Q = nn.Linear(d_model, d_model, bias=False)
+        self.W_K = nn.Linear(d_model, d_model, bias=False)
+        self.W_V = nn.Linear(d_model, d_model, bias=False)
+        self.W_O = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(
+        self, x: Tensor, context: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """Attend from x to context, or to x itself."""
+        context = x if context is None else context
+        rows = self.W_Q(x), self.W_K(context), self.W_V(context)
+        q, k, v = (split_heads(each, self.n_heads) for each in rows)
+        return self.W_O(concat_heads(attend(q, k, v, mask)))
+
+
+def all_heads_at_once(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Heads are an axis in front, and every step repeats itself over it."""
+    return torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), dim=-1) @ v
+
+
 ALL = (
     split_heads,
     concat_heads,
@@ -97,4 +123,6 @@ ALL = (
     multi_head_attention,
     kv_cache_step,
     grouped_attend,
+    MyAttention,
+    all_heads_at_once,
 )

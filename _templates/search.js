@@ -1,0 +1,142 @@
+// The search page: sections that fit, the sentence that fits best, and its words marked.
+// `sections.js` has the places (PAGES), the stemmer and the words that say nothing (STOP).
+
+const KINDS = {
+  guide: { name: "Guide", boost: 1.5 },
+  chapter: { name: "Chapter", boost: 1.2 },
+  glossary: { name: "Glossary", boost: 1.2 },
+  page: { name: "Book", boost: 0.6 },
+  api: { name: "API", boost: 0.3 },
+};
+const SHOWN = 20;
+const WINDOW = 34; // words of an excerpt
+const stemmer = new Stemmer();
+const tokens = MiniSearch.getDefault("tokenize");
+const stop = new Set(STOP);
+const stem = (word) => stemmer.stemWord(word.toLowerCase());
+
+const places = PAGES.flatMap((page, i) =>
+  page.places.map(([anchor, title, prose, code], j) => ({
+    ...{ id: `${i}-${j}`, page: page.page, name: page.name, kind: page.kind },
+    ...{ anchor, title, prose, code },
+  })),
+);
+const fields = ["title", "prose", "code", "name"];
+const index = new MiniSearch({
+  fields,
+  processTerm: (word) => (stop.has(word.toLowerCase()) ? null : stem(word)),
+});
+index.addAll(places);
+const byId = new Map(places.map((place) => [place.id, place]));
+
+// Places with every word come first, then those with some of them.
+function find(query) {
+  const options = {
+    boost: { title: 3, name: 0.5, code: 0.4 },
+    prefix: (term) => term.length > 3,
+    fuzzy: (term) => (term.length > 5 ? 0.15 : false),
+    weights: { prefix: 0.3, fuzzy: 0.2 },
+    boostDocument: (id) => KINDS[byId.get(id).kind].boost,
+  };
+  const all = index.search(query, { ...options, combineWith: "AND" });
+  const seen = new Set(all.map((hit) => hit.id));
+  const some = index.search(query, options).filter((hit) => !seen.has(hit.id));
+  return [...all, ...some].map((hit) => ({ place: byId.get(hit.id), terms: new Set(hit.terms) }));
+}
+
+// Whether a piece between two spaces holds one of the words that were found.
+const hits = (piece, terms) =>
+  tokens(piece)
+    .map(stem)
+    .filter((each) => terms.has(each));
+
+function excerpt(text, terms) {
+  const pieces = text.split(" ");
+  const found = pieces.map((piece) => hits(piece, terms));
+  let [best, start] = [-1, 0];
+  for (let i = 0; i < Math.max(1, pieces.length - WINDOW / 2); i++) {
+    const distinct = new Set(found.slice(i, i + WINDOW).flat()).size;
+    if (distinct > best) [best, start] = [distinct, i];
+  }
+  start = Math.max(0, start - 4);
+  const shown = document.createElement("p");
+  shown.className = "search-excerpt";
+  shown.append(start ? "… " : "");
+  pieces.slice(start, start + WINDOW).forEach((piece, i) => {
+    const words = found[start + i].length ? document.createElement("mark") : null;
+    words?.append(piece);
+    shown.append(words ?? piece, " ");
+  });
+  shown.append(start + WINDOW < pieces.length ? "…" : "");
+  return { shown, best };
+}
+
+// The words of a place as they are written there: its page marks them.
+function written({ title, prose, code }, terms) {
+  const words = tokens(`${title} ${prose} ${code}`).filter((word) => terms.has(stem(word)));
+  return [...new Set(words.map((word) => word.toLowerCase()))].slice(0, 12).join(" ");
+}
+
+function row({ place, terms }) {
+  const link = document.createElement("a");
+  const found = new URLSearchParams({ found: written(place, terms) });
+  link.href = `${place.page}?${found}${place.anchor && `#${place.anchor}`}`;
+  link.textContent = place.title || place.name;
+  const where = document.createElement("p");
+  where.className = "search-where";
+  where.textContent = `${KINDS[place.kind].name} · ${place.name}`;
+  const prose = excerpt(place.prose, terms);
+  const code = excerpt(place.code, terms);
+  const item = document.createElement("li");
+  item.append(link, where, (code.best > prose.best ? code : prose).shown);
+  return item;
+}
+
+function show(query) {
+  const results = document.getElementById("search-results");
+  const said = document.getElementById("search-said");
+  results.replaceChildren();
+  said.textContent = "";
+  if (!query.trim()) return;
+  const found = find(query);
+  const list = document.createElement("ul");
+  list.className = "search";
+  list.append(...found.slice(0, SHOWN).map(row));
+  if (found.length > SHOWN) {
+    const more = document.createElement("button");
+    more.type = "button";
+    more.className = "search-more";
+    more.textContent = `Show ${found.length - SHOWN} more`;
+    more.addEventListener("click", () => {
+      list.append(...found.slice(SHOWN).map(row));
+      list.children[SHOWN].querySelector("a").focus();
+      more.remove();
+    });
+    results.append(list, more);
+  } else results.append(list);
+  const count = found.length === 1 ? "1 place" : `${found.length} places`;
+  said.textContent = found.length
+    ? `${count}, the best first`
+    : "Nothing found. Try one word of it, or a word of the error text.";
+}
+
+const form = document.getElementById("search-form");
+const field = form.elements.namedItem("q");
+const update = () => {
+  const address = new URL(location.href);
+  address.searchParams.set("q", field.value);
+  history.replaceState(null, "", address);
+  show(field.value);
+};
+let waiting = 0;
+field.addEventListener("input", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(update, 150);
+});
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  update();
+});
+field.value = new URLSearchParams(location.search).get("q") ?? "";
+show(field.value);
+field.focus();
