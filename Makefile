@@ -50,6 +50,7 @@ $(READY): requirements.txt requirements-model.txt pyproject.toml
 book: vendored
 	$(STEP) "Notebooks are executed and fresh" $(PY) -m tools.build.notebooks --check
 	$(STEP) "Table of what was verified" $(PY) -m tools.check.audit --write book/_generated/verified.md
+	$(STEP) "Index of the field guide" $(PY) -m tools.build.symptoms
 	$(STEP) "Figure of the first page" $(PY) -m tools.build.landing
 	$(STEP) "Weights that figures load on request" $(PY) -m tools.build.assets
 	@rm -rf _build # a page that is not written again hides its warnings

@@ -8,7 +8,7 @@ from einops import rearrange, repeat
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from mhsa_lib import exercises, museum
-from mhsa_lib.exercises import bugs, check, helping, solutions
+from mhsa_lib.exercises import bugs, check, helping, hints_core, solutions
 from mhsa_lib.exercises.check import EXERCISES
 from mhsa_lib.exercises.core import EXERCISES as CORE
 
@@ -165,15 +165,20 @@ def test_the_table_of_exhibits_is_printed(capsys):
         print("\n" + capsys.readouterr().out)
 
 
-def test_hints_come_one_after_the_other_and_a_solution_can_be_run():
-    written = {*CORE, "MyAttention", "all_heads_at_once"}
-    assert {*helping.HINTS} == written == {each.__name__ for each in solutions.ALL}
+def test_hints_come_one_after_the_other_and_every_exercise_has_three():
+    assert {*helping.HINTS} == {*EXERCISES}
+    assert {len({*hints}) for hints in helping.HINTS.values()} == {3}
     helping._told.clear()
     for name, hints in helping.HINTS.items():
         assert [exercises.hint(name) for _ in range(4)] == [*hints, hints[0]]
+    with pytest.raises(ValueError, match="'no_such' is no exercise; there are split_heads"):
+        exercises.hint("no_such")
+
+
+def test_a_solution_is_printed_where_there_is_one():
+    written = {*CORE, "MyAttention", "all_heads_at_once"}
+    assert {*hints_core.HINTS} == written == {each.__name__ for each in solutions.ALL}
+    for name in written:
         assert exercises.solution(name).startswith((f"def {name}(", f"class {name}("))
-    with pytest.raises(ValueError, match="'place_in_memory' has no hints here"):
-        exercises.hint("place_in_memory")
     with pytest.raises(ValueError, match="below the exercise, in the chapter"):
         exercises.solution("place_in_memory")
-    assert len(EXERCISES) > 60
