@@ -17,4 +17,11 @@ MUTANTS = [
         "True",
         "equivalence/wall",
     ),
+    Mutant(
+        "equivalence: a class of one's own never sees the context",
+        "equivalence/own.py",
+        "case.x, case.context, case.dense",
+        "case.x, None, case.dense",
+        "exercises/own",
+    ),
 ]

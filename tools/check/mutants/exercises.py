@@ -45,4 +45,18 @@ MUTANTS = [
         "_told[name] = 0",
         "exercises/diagnosed",
     ),
+    Mutant(
+        "exercises: a loop over heads counts as quick",
+        "exercises/quick.py",
+        "if many > few:",
+        "if many < few:",
+        "exercises/own",
+    ),
+    Mutant(
+        "exercises: the class of a reader gets W_V as it stands in formulas",
+        "exercises/own.py",
+        '"W_V": W_V.mT',
+        '"W_V": W_V',
+        "exercises/own",
+    ),
 ]
