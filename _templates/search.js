@@ -41,7 +41,12 @@ function find(query) {
   const all = index.search(query, { ...options, combineWith: "AND" });
   const seen = new Set(all.map((hit) => hit.id));
   const some = index.search(query, options).filter((hit) => !seen.has(hit.id));
-  return [...all, ...some].map((hit) => ({ place: byId.get(hit.id), terms: new Set(hit.terms) }));
+  const asked = new Set(tokens(query).map(stem));
+  return [...all, ...some].map((hit) => ({
+    place: byId.get(hit.id),
+    // what was asked for counts more in an excerpt than what only begins like it
+    terms: new Map(hit.terms.map((term) => [term, asked.has(term) ? 1 : 0.3])),
+  }));
 }
 
 // Whether a piece between two spaces holds one of the words that were found.
@@ -55,8 +60,9 @@ function excerpt(text, terms) {
   const found = pieces.map((piece) => hits(piece, terms));
   let [best, start] = [-1, 0];
   for (let i = 0; i < Math.max(1, pieces.length - WINDOW / 2); i++) {
-    const distinct = new Set(found.slice(i, i + WINDOW).flat()).size;
-    if (distinct > best) [best, start] = [distinct, i];
+    const distinct = [...new Set(found.slice(i, i + WINDOW).flat())];
+    const worth = distinct.reduce((sum, term) => sum + terms.get(term), 0);
+    if (worth > best) [best, start] = [worth, i];
   }
   start = Math.max(0, start - 4);
   const shown = document.createElement("p");

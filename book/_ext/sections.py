@@ -36,10 +36,11 @@ def formula(tex: str) -> str:
     r"""A formula as words that can be read and searched.
 
     >>> formula(r"\mathrm{softmax}(q k^\top / \sqrt{d_{head}})")
-    'softmax(q k^top / sqrt d_ head )'
+    'softmax(q k^top / sqrt d_head )'
     """
-    bare = re.sub(r"\\(mathrm|mathbf|text|operatorname|left|right)\b", "", tex)
-    return " ".join(re.sub(r"[{}]", " ", bare).replace("\\", "").replace("( ", "(").split())
+    upright = re.sub(r"\\(?:mathrm|mathbf|text|operatorname)\{([^{}]*)\}", r"\1", tex)
+    joined = re.sub(r"([_^])\{(\w+)\}", r"\1\2", upright)
+    return " ".join(re.sub(r"[{}]", " ", joined).replace("\\", "").split())
 
 
 def text(node: nodes.Node) -> str:
