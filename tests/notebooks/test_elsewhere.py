@@ -13,8 +13,11 @@ import pytest
 from tools import ROOT
 from tools.build.notebooks import notebooks
 
+ALL = {path.stem: path for path in notebooks()}
+
 CPU = {"15_what_it_costs", "16_fused", "18_the_cache", "20_heads_across_devices"}
-"""They measure the CPU, or run processes of it, and say so in their first cell."""
+CPU |= {name for name in ALL if name.startswith("a3_guide_")}
+"""They measure the CPU, run processes of it, or show what it does; their first cell says so."""
 
 ALWAYS = {"05_attend", "11_heads_of_a_real_model"}
 """One that is made of stages and pictures, one of a model and frames; the others are slow."""
@@ -25,7 +28,6 @@ KNOWN = {
     "24_compose_dynamically": ("24-038",),
 }
 
-ALL = {path.stem: path for path in notebooks()}
 MOVED = [name for name in ALL if name not in CPU]
 
 

@@ -1,16 +1,16 @@
 """The field guide: every entry answers first, shows symptom and repair, and says who asked."""
 
-import contextlib
-import io
 import json
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
 from tests.notebooks.conftest import read
 from tools import ROOT
-from tools.build.notebooks import code_cells
-from tools.build.symptoms import entries, guides, index, order, places
+from tools.build.symptoms import entries, guides, index, letter, order, places
 
 COLLECTED = ROOT / "tools" / "guide" / "collected"
 LEAST, MOST = 150, 40  # entries in all, and in one notebook
@@ -64,19 +64,30 @@ def test_an_entry_has_its_three_cells(path, entry):
     assert {*linked} <= addresses()
 
 
+RUN = """
+import contextlib, io, sys, types
+import nbformat
+nb = nbformat.read(sys.argv[1], as_version=4)
+imports, *rest = [c for c in nb.cells if c.cell_type == "code" and c.id != "bootstrap"]
+for cell in rest:
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    space = vars(sys.modules["__main__"])
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            exec(imports.source, space)
+            exec(cell.source, space)
+        except Exception as error:
+            print(cell.id, repr(error), file=sys.__stdout__)
+"""
+
+
 @pytest.mark.parametrize("path", guides(), ids=lambda path: path.stem)
-def test_every_cell_runs_by_itself_after_the_imports(path):
-    imports, *rest = [cell for cell in code_cells(read(path)) if cell.id != "bootstrap"]
-    failed = []
-    for cell in rest:
-        space = {"__name__": "__main__"}
-        with contextlib.redirect_stdout(io.StringIO()):
-            try:
-                exec(imports.source, space)
-                exec(cell.source, space)
-            except Exception as error:  # whatever a cell raises is listed
-                failed.append((cell.id, repr(error)))
-    assert failed == []
+def test_every_cell_runs_by_itself_after_the_imports(path, tmp_path):
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", RUN, str(path)]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
 
 
 def test_the_index_has_every_symptom_once_under_its_letter():
@@ -84,6 +95,10 @@ def test_the_index_has_every_symptom_once_under_its_letter():
     text = index(found)
     lines = [line for line in text.splitlines() if line.startswith("- ")]
     assert len(lines) == sum(len(entry.seen) for entry in found)
-    letters = re.findall(r"^## (.)$", text, re.MULTILINE)
-    assert letters == sorted({order(symptom)[0].upper() for e in found for symptom in e.seen})
+    letters = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert {*letters} == {letter(symptom) for entry in found for symptom in entry.seen}
+    assert letters[1:] == sorted({*letters} - {letters[0]})
+    assert [order(line[2:].split(": {ref}")[0]) for line in lines] == sorted(
+        order(symptom) for entry in found for symptom in entry.seen
+    )
     assert places(found).count("\n") == len(guides())

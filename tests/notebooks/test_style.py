@@ -102,7 +102,9 @@ def test_the_imports_are_one_short_cell(notebook):
 
 
 def test_a_code_cell_fits_on_a_screen(notebook):
-    assert max(len(visible_lines(cell)) for cell in reader_cells(notebook)) <= 15
+    """In the field guide one cell holds a whole case: symptom, repair, both compared."""
+    most = 20 if "Guide" in notebook.cells[0].source.splitlines()[0] else 15
+    assert max(len(visible_lines(cell)) for cell in reader_cells(notebook)) <= most
 
 
 def test_a_code_cell_holds_one_idea(chapter):

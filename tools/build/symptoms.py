@@ -55,12 +55,22 @@ def entries(path: Path) -> list[Entry]:
 
 
 def order(symptom: str) -> str:
-    """By what a symptom is sorted: its letters alone.
+    """By what a symptom is sorted: its letters and numbers alone.
 
     >>> order("`NaN`, after a batch")
     'nan after a batch'
     """
-    return re.sub(r"[^\w ]", "", symptom).casefold().strip()
+    return re.sub(r"[^a-z0-9 ]", "", symptom.casefold()).strip()
+
+
+def letter(symptom: str) -> str:
+    """Under which heading a symptom stands.
+
+    >>> letter("`q @ k.T` overflows"), letter("1e38 in the weights")
+    ('Q', 'Signs and numbers')
+    """
+    first = order(symptom)[:1].upper()
+    return first if first.isalpha() else "Signs and numbers"
 
 
 def index(found: list[Entry]) -> str:
@@ -69,12 +79,11 @@ def index(found: list[Entry]) -> str:
         ((symptom, entry) for entry in found for symptom in entry.seen),
         key=lambda lead: (order(lead[0]), lead[1].label),
     )
-    lines, letter = [], ""
+    lines, heading = [], ""
     for symptom, entry in leads:
-        first = order(symptom)[:1].upper()
-        if first != letter:
-            letter = first
-            lines.append(f"\n## {letter}\n")
+        if letter(symptom) != heading:
+            heading = letter(symptom)
+            lines.append(f"\n## {heading}\n")
         lines.append(f"- {symptom}: {{ref}}`{entry.question.replace('`', '')} <{entry.label}>`")
     return "\n".join(lines).lstrip() + "\n"
 
