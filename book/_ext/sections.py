@@ -18,7 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.search.en import SearchEnglish
 
 FILE = Path("_static", "sections.js")
-LEFT_OUT = {"book/verified", "book/references"}  # tables of numbers and of titles
+LEFT_OUT = {"book/verified", "book/references", "book/guide"}  # tables, titles, an index
 KINDS = {  # by the beginning of a page's name, the first that fits
     "notebooks/a3_guide": "guide",
     "notebooks/": "chapter",
@@ -111,6 +111,9 @@ def write(app: Sphinx, exception: Any) -> None:
     if exception is None:
         order = [app.config.root_doc, *app.env.toctree_includes[app.config.root_doc]]
         kept = app.env.book_places  # type: ignore[attr-defined]
+        for page in order:  # those that were not written again in this build
+            if page not in kept and page not in LEFT_OUT:
+                read(app, app.env.get_and_resolve_doctree(page, app.builder), page)
         found = [kept[page] for page in order if page in kept]
         stop, pages = json.dumps(sorted(SearchEnglish.stopwords)), json.dumps(found)
         script = (

@@ -92,3 +92,16 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section(title)
         for row in rows:
             terminalreporter.write_line(row)
+
+
+@pytest.fixture(scope="module", params=["http", "file"])
+def address(request, served):
+    """Where the site is: at a host, or in a folder."""
+    return served if request.param == "http" else book.SITE.as_uri()
+
+
+@pytest.fixture
+def tab(chromium, site):
+    context = chromium.new_context(viewport=browser.DESKTOP)
+    yield context.new_page()
+    context.close()

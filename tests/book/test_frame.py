@@ -14,19 +14,6 @@ from tools.check.pages import SITE
 CHAPTER = "notebooks/05_attend.html"
 
 
-@pytest.fixture(scope="module", params=["http", "file"])
-def address(request, served):
-    """Where the site is: at a host, or in a folder."""
-    return served if request.param == "http" else SITE.as_uri()
-
-
-@pytest.fixture
-def tab(chromium, site):
-    context = chromium.new_context(viewport=DESKTOP)
-    yield context.new_page()
-    context.close()
-
-
 NUMBERS = [f"{n:02}" for n in range(1, 10)]
 
 
