@@ -24,7 +24,7 @@ def score(q: Tensor, k: Tensor, scale: float) -> Tensor:
 
 
 def softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Hidden scores become −∞ where a row has a key left; a row without one becomes zeros."""
+    """Hidden scores become −∞ where a row has a key; rows without one become zeros."""
     if mask is None:
         return torch.softmax(scores, dim=-1)
     empty = ~mask.any(dim=-1, keepdim=True)
