@@ -90,7 +90,9 @@ function row({ place, terms }) {
   link.textContent = place.title || place.name;
   const where = document.createElement("p");
   where.className = "search-where";
-  where.textContent = place.name.startsWith(KINDS[place.kind].name) ? place.name : `${KINDS[place.kind].name} · ${place.name}`;
+  where.textContent = place.name.startsWith(KINDS[place.kind].name)
+    ? place.name
+    : `${KINDS[place.kind].name} · ${place.name}`;
   const prose = excerpt(place.prose, terms);
   const code = excerpt(place.code, terms);
   const item = document.createElement("li");
