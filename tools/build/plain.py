@@ -26,6 +26,7 @@ FOLDER = ROOT / "_build" / "plain"
 BRANCH = "plain"
 """The branch to which the publishing workflow pushes this edition."""
 
+PRINTED = re.compile(r'print\(exercises\.solution\("\w+"\)\)')
 COLAB = "https://colab.research.google.com"
 RUN_FIRST = (
     "*Run all cells first: figures and sliders come alive then. Three dots open folded code.*"
@@ -112,7 +113,15 @@ def quietly(solution: str) -> str:
     >>> print(quietly('a = 2\nexercises.check("two", a)'))
     a = 2
     assert exercises.check("two", a)
+
+    One that only prints what the library has waits for a reader who asks.
+
+    >>> print(quietly('print(exercises.solution("two"))'))
+    # To read it, take away the # of the next line and run the cell.
+    # print(exercises.solution("two"))
     """
+    if PRINTED.fullmatch(solution):
+        return f"# To read it, take away the # of the next line and run the cell.\n# {solution}"
     lines, last = solution.splitlines(), ast.parse(solution).body[-1]
     lines[last.lineno - 1] = f"assert {lines[last.lineno - 1]}"
     return "\n".join(lines)
