@@ -19,6 +19,13 @@ SAME_NUMBERS = ("weights_detached", "minus_a_billion_in_half")
 """Wrong in the gradient and in half precision alone: no number of an exercise shows it."""
 
 
+UNSEEN = (
+    *("mask_inverted", "mask_after_the_softmax", "scores_times_mask"),
+    *("an_empty_row_is_nan", "two_masks_added", "softmax_overflows"),
+)
+"""Without a mask and with small numbers there is nothing to see of these."""
+
+
 def of(*parts: str) -> list[Exhibit]:
     """Exhibits that replace one of these parts, and nothing that stands elsewhere.
 
@@ -84,6 +91,29 @@ def attends() -> Adapted:
     return {name: wrong for name, wrong in found.items() if name not in empty}
 
 
+def at_once() -> Adapted:
+    """Those of them that show without a mask: ``all_heads_at_once(q, k, v)``."""
+
+    def adapt(wrong: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda q, k, v: wrong(q[None], k[None], v[None], None)[0]
+
+    return {name: adapt(wrong) for name, wrong in attends().items() if name not in UNSEEN}
+
+
+def singles() -> Adapted:
+    """The same with one head, and no axis for it: ``one_head(x, W_Q, W_K, W_V)``."""
+
+    def adapt(wrong: Callable[..., Any]) -> Callable[..., Any]:
+        def one_head(x: Tensor, W_Q: Tensor, W_K: Tensor, W_V: Tensor) -> Tensor:
+            q, k, v = ((x @ W)[:, None] for W in (W_Q, W_K, W_V))
+            return wrong(q, k, v, None)[:, 0]
+
+        return one_head
+
+    same = (*UNSEEN, "scale_by_d_model")  # one head is as wide as the scale says
+    return {name: adapt(wrong) for name, wrong in attends().items() if name not in same}
+
+
 def groups() -> Adapted:
     """The same, and key heads that meet the wrong queries, for ``grouped_attend``."""
 
@@ -96,6 +126,31 @@ def groups() -> Adapted:
         return grouped_attend
 
     return _each(adapt, "share_heads", "score", "mix")
+
+
+def crosses() -> Adapted:
+    """Mistakes in ``cross_attention(x, context, W_Q, W_K, W_V, W_O, n_heads)``."""
+
+    def adapt(p: Parts) -> Callable[..., Any]:
+        def cross_attention(
+            x: Tensor,
+            context: Tensor,
+            W_Q: Tensor,
+            W_K: Tensor,
+            W_V: Tensor,
+            W_O: Tensor,
+            n_heads: int,
+        ) -> Tensor:
+            W = _matrices(W_Q, W_K, W_V, W_O)
+            rows = p.project(x, context, W, n_heads)
+            q, k, v = (p.split_heads(each, n_heads) for each in rows)
+            return p.output(p.concat_heads(_mixed(p, q, k, v, None)), W, n_heads)
+
+        return cross_attention
+
+    found = _each(adapt, *ATTEND, "project", "split_heads", "concat_heads", "output")
+    same = (*UNSEEN, "biases_forgotten")  # there are none
+    return {name: wrong for name, wrong in found.items() if name not in same}
 
 
 def wholes() -> Adapted:

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from mhsa_lib.exercises.core_inputs import drawn
-from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
+from mhsa_lib.exercises.foreseen import Foreseen
+from mhsa_lib.exercises.kinds import Exercise, Invented, Value
 
 ROWS = ((1.0, 1, 0, 0), (1, 0, 1, 0), (0, 1, 0, 1))  # animal, street, tired
 MIXED = (0.5, 0.75, 0.25, 0.5)
@@ -38,6 +39,20 @@ def _other_shares(scores: Any) -> str:
     return f"Their shares are {', '.join(f'{share:.2f}' for share in shares.flatten())}."
 
 
+UNSOFT = {
+    lambda scores: torch.softmax(scores, dim=0): (
+        "It shares along the first axis. The scores of a row stand along the last one."
+    ),
+    lambda scores: scores.exp() / scores.exp().sum(): (
+        "It divides by the sum of the whole table; each row has a sum of its own."
+    ),
+    lambda scores: scores / scores.sum(dim=-1, keepdim=True): (
+        "It divides the scores themselves. Powers of e come first: no share is negative."
+    ),
+    lambda scores: scores.exp(): "Powers of e, not divided by the sum of their row yet.",
+}
+
+
 EXERCISES: dict[str, Exercise] = {
     "shares_of_the_mix": Value(
         _shares_of_the_mix,
@@ -48,8 +63,11 @@ EXERCISES: dict[str, Exercise] = {
             (0.75, 0.25, 0.5): "Living comes from animal and from tired.",
         },
     ),
-    "soften": Function(
-        _soften, _scores, because="Each row has its own sum, in a batch as well."
+    "soften": Foreseen(
+        _soften,
+        _scores,
+        because="Each row has its own sum, in a batch as well.",
+        mistakes=UNSOFT,
     ),
     "scores_for_shares": Invented(
         _other_shares,

@@ -9,8 +9,10 @@ from torch import Tensor
 
 from mhsa_lib import examples
 from mhsa_lib import functional as F
+from mhsa_lib.exercises import bugs
 from mhsa_lib.exercises.core_inputs import drawn, matrices
-from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
+from mhsa_lib.exercises.foreseen import Foreseen
+from mhsa_lib.exercises.kinds import Exercise, Invented, Value
 from mhsa_lib.trace.wires import trace
 
 
@@ -73,7 +75,7 @@ EXERCISES: dict[str, Exercise] = {
             8 / 14: "The softmax divides powers of e, not the scores themselves.",
         },
     ),
-    "one_head": Function(one_head, _inputs),
+    "one_head": Foreseen(one_head, _inputs, exhibits=bugs.singles()),
     "half_and_half": Invented(
         not_halved, because="Two words have the same score, and each gets half."
     ),

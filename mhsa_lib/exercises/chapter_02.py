@@ -8,7 +8,8 @@ from torch import Tensor
 
 from mhsa_lib import examples
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.exercises.kinds import Exercise, Function, Invented
+from mhsa_lib.exercises.foreseen import Foreseen
+from mhsa_lib.exercises.kinds import Exercise, Invented
 from mhsa_lib.trace.wires import trace
 
 SHARES, VALUES = (0.7, 0.3), (2.0, 8.0)
@@ -61,8 +62,24 @@ def _lost(sentence: Any) -> str:
     return "" if found >= 0.5 else f"One head puts {found:.2f} on {words[meant]}."
 
 
+CUT_ALL_THE_SAME = {
+    lambda scores: scores.softmax(dim=-1).mean(dim=0): (
+        "That is the mean of the narrow heads' maps. A wide head has one softmax only."
+    ),
+    lambda scores: scores.sum(dim=0).softmax(dim=-1): (
+        "The sum of the scores is right. But each was divided by the root of its own width: "
+        "for the wide head, what is still missing?"
+    ),
+    lambda scores: scores.mean(dim=0).softmax(dim=-1): (
+        "n narrow heads are n times as wide, and the root of n is what is divided by, not n."
+    ),
+}
+
+
 EXERCISES: dict[str, Exercise] = {
     "same_average": Invented(_unlike_them, "The average alone does not tell the pairs apart."),
-    "uncut": Function(uncut, _scores, "All questions are added before the one softmax."),
+    "uncut": Foreseen(
+        uncut, _scores, "All questions are added before the one softmax.", CUT_ALL_THE_SAME
+    ),
     "one_head_is_enough": Invented(_lost, "Here no question takes the answer from another."),
 }

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import examples
-from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
+from mhsa_lib.exercises.foreseen import Foreseen
+from mhsa_lib.exercises.kinds import Exercise, Invented, Value
 from mhsa_lib.trace import trace
 
 
@@ -46,6 +47,20 @@ def _misses_the_next_word(hands: Any) -> str:
     return ""
 
 
+PACKED_OTHERWISE = {
+    lambda rows, n_heads: rows.chunk(3, dim=-1): (
+        "So nn.MultiheadAttention packs: q of all heads, then k, then v. Here each head has "
+        "its q, k and v side by side."
+    ),
+    lambda rows, n_heads: rows.unflatten(-1, (n_heads, -1, 3)).flatten(-3, -2).unbind(-1): (
+        "It deals the numbers out one by one. q of a head is a piece of d_head numbers."
+    ),
+    lambda rows, n_heads: rows.unflatten(-1, (n_heads, 3, -1)).unbind(-2): (
+        "The cut is right; the heads of q still have to stand side by side in one row."
+    ),
+}
+
+
 EXERCISES: dict[str, Exercise] = {
     "key_of_wide": Value(
         _key_of_wide,
@@ -56,7 +71,7 @@ EXERCISES: dict[str, Exercise] = {
             (0, 4, -4, -4): "Each row has its own four columns; add column by column.",
         },
     ),
-    "unpack": Function(_unpack, _packed_rows),
+    "unpack": Foreseen(_unpack, _packed_rows, mistakes=PACKED_OTHERWISE),
     "next_word": Invented(
         _misses_the_next_word,
         because="The hands are turned forward, and every word inside finds the next.",

@@ -9,7 +9,8 @@ from torch import Tensor
 from mhsa_lib import examples
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.exercises.core_inputs import counted
-from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
+from mhsa_lib.exercises.foreseen import Foreseen
+from mhsa_lib.exercises.kinds import Exercise, Invented, Value
 from mhsa_lib.trace.wires import trace
 
 D_MODEL, N_HEADS, HEAD = 512, 8, 5
@@ -51,6 +52,24 @@ def _pieces() -> Iterator[dict[str, Any]]:
         yield {"z": counted(batch, n_heads, n_query, d_head), "W_O": W_O}
 
 
+def _dealt(z: Tensor, W_O: Tensor) -> Tensor:
+    """Every n_heads-th row of W_O for a head."""
+    return z @ W_O.unflatten(0, (z.shape[-1], z.shape[-3])).transpose(0, 1)
+
+
+UNWRITTEN = {
+    lambda z, W_O: wrote(z, W_O).sum(dim=-3): (
+        "That is y, the sum. What each head adds to it keeps an axis for heads."
+    ),
+    lambda z, W_O: wrote(z, W_O).flatten(-2): "The numbers are right, and the shape is not.",
+    lambda z, W_O: z @ W_O[: z.shape[-1]]: "Every head goes through the rows of head 0.",
+    lambda z, W_O: z @ W_O.unflatten(0, (z.shape[-3], -1)).flip(0): (
+        "The first rows of W_O belong to head 0."
+    ),
+    _dealt: "The rows of a head stand side by side: first d_head rows for head 0.",
+}
+
+
 EXERCISES: dict[str, Exercise] = {
     "w_o_rows": Value(
         rows,
@@ -61,7 +80,7 @@ EXERCISES: dict[str, Exercise] = {
             (320, 383, 4096): "64 × 64 would keep the head in its own columns; a row has 512.",
         },
     ),
-    "heads_wrote": Function(wrote, _pieces),
+    "heads_wrote": Foreseen(wrote, _pieces, mistakes=UNWRITTEN),
     "w_o_kernel": Value(
         lambda: examples.attention().d_model,
         because="The path of a head is as wide as d_head, and its rank is at most that.",

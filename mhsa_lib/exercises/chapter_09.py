@@ -11,9 +11,11 @@ from torch import Tensor
 
 from mhsa_lib import examples, masks
 from mhsa_lib import functional as F
+from mhsa_lib.exercises import bugs
 from mhsa_lib.exercises.core import attend, multi_head_attention
 from mhsa_lib.exercises.core_inputs import drawn, matrices
-from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
+from mhsa_lib.exercises.foreseen import Foreseen
+from mhsa_lib.exercises.kinds import Exercise, Invented, Value
 
 
 def cross_attention(
@@ -92,10 +94,11 @@ EXERCISES: dict[str, Exercise] = {
             2.65: "Those are the numbers of x. W_V exchanges two columns.",
         },
     ),
-    "cross_attention": Function(
+    "cross_attention": Foreseen(
         cross_attention,
         _two_sequences,
         because="As many rows of y as x has, each an average over the words of context.",
+        exhibits=bugs.crosses(),
     ),
     "unnoticed": Invented(
         _noticed,

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from mhsa_lib.examples import language
-from mhsa_lib.exercises.kinds import Exercise, Function, Invented, Value
+from mhsa_lib.exercises.foreseen import Foreseen
+from mhsa_lib.exercises.kinds import Exercise, Invented, Value
 from mhsa_lib.transformer import EOS, padded, shifted
 
 TEXT = "miran ul noso ip rupo"
@@ -52,6 +53,21 @@ def _says(pair: language.Pair, place: int) -> set[str]:
     return {word.text for word in pair.words if word.aligned == {place}}
 
 
+UNSHIFTED = {
+    lambda target: (target, target): (
+        "Given is what it shall say: it would learn to repeat the word that it reads."
+    ),
+    lambda target: shifted(target)[::-1]: "First what is given, then what shall be said.",
+    lambda target: (target[..., :-1], target[..., 1:]): (
+        "The first word is never asked for. What stands in front of it, when nothing has been "
+        "said?"
+    ),
+    lambda target: (shifted(target)[0][..., :-1], target[..., :-1]): (
+        "The end of the sentence has to be said, too."
+    ),
+}
+
+
 EXERCISES: dict[str, Exercise] = {
     "by_hand": Value(
         by_hand,
@@ -64,10 +80,11 @@ EXERCISES: dict[str, Exercise] = {
             "yamu yamu yamu vastu sulo": "The greeting is a word of the translation.",
         },
     ),
-    "shifted_by_hand": Function(
+    "shifted_by_hand": Foreseen(
         lambda target: shifted(target),
         targets,
         because="The padding of the target stays padding: the loss leaves it out.",
+        mistakes=UNSHIFTED,
     ),
     "rows_projected": Value(
         projected,

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from mhsa_lib.examples import annotated
-from mhsa_lib.exercises.kinds import Exercise, Function, Value
+from mhsa_lib.exercises.foreseen import Foreseen
+from mhsa_lib.exercises.kinds import Exercise, Value
 
 
 def offsets(relation: str) -> Tensor:
@@ -60,6 +61,27 @@ def tables() -> Iterator[dict[str, Any]]:
         }
 
 
+def _mean(hits: Tensor) -> Tensor:
+    return hits.double().mean(dim=0)
+
+
+NOT_HELD_OUT = {
+    lambda hits, sentence: _mean(hits).max().item(): (
+        "The head is chosen and reported on the same sentences, all of them."
+    ),
+    lambda hits, sentence: _mean(hits[sentence % 2 == 0]).max().item(): (
+        "That is the share on the even sentences, on which the head was chosen."
+    ),
+    lambda hits, sentence: _mean(hits[sentence % 2 == 1]).max().item(): (
+        "That is the best head of the odd sentences: it was chosen where it is reported."
+    ),
+    lambda hits, sentence: held_out(hits, sentence + 1): "Choose on even, report on odd.",
+    lambda hits, sentence: _mean(hits)[_mean(hits[sentence % 2 == 0]).argmax()].item(): (
+        "The sentences on which the head was chosen are among those that are reported."
+    ),
+}
+
+
 EXERCISES: dict[str, Exercise] = {
     "usual_offsets": Value(
         usual,
@@ -71,7 +93,10 @@ EXERCISES: dict[str, Exercise] = {
         because="Ten of thirteen; the others have a relative clause, with a verb of its own, "
         "between.",
     ),
-    "held_out": Function(
-        held_out, tables, because="The winner of one half is a candidate like any on the other."
+    "held_out": Foreseen(
+        held_out,
+        tables,
+        because="The winner of one half is a candidate like any on the other.",
+        mistakes=NOT_HELD_OUT,
     ),
 }

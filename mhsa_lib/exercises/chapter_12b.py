@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib.exercises.kinds import Exercise, Function, Value
+from mhsa_lib.exercises.foreseen import Foreseen
+from mhsa_lib.exercises.kinds import Exercise, Value
 from mhsa_lib.variants.gated import HardConcrete
 
 D_MODEL, D_HEAD = 512, 64
@@ -44,6 +45,31 @@ def maps() -> Iterator[dict[str, Any]]:
         yield {"W_Q": W_Q, "W_O": 100 + W_Q.mT.contiguous(), "keep": keep, "d_head": d_head}
 
 
+def _others(keep: list[int], n_rows: int, d_head: int) -> list[int]:
+    return [head for head in range(n_rows // d_head) if head not in keep]
+
+
+def _dealt(W_Q: Tensor, W_O: Tensor, keep: list[int], d_head: int) -> tuple[Tensor, Tensor]:
+    """Every n_heads-th row for a head."""
+    n_heads = len(W_Q) // d_head
+    rows = [head + n_heads * i for head in keep for i in range(d_head)]
+    return W_Q[rows], W_O[:, rows]
+
+
+CUT_WRONGLY = {
+    lambda W_Q, W_O, keep, d_head: (W_Q[keep], W_O[:, keep]): (
+        "It keeps one row for each head; a head has d_head of them."
+    ),
+    lambda W_Q, W_O, keep, d_head: kept(W_Q, W_O, _others(keep, len(W_Q), d_head), d_head): (
+        "Those are the heads that should go."
+    ),
+    lambda W_Q, W_O, keep, d_head: (kept(W_Q, W_O, keep, d_head)[0], W_O): (
+        "W_O still reads the heads that have gone: as many columns as W_Q has rows now."
+    ),
+    _dealt: "The rows of a head stand side by side: the first d_head belong to head 0.",
+}
+
+
 EXERCISES: dict[str, Exercise] = {
     "parameters_of_a_head": Value(
         of_a_head,
@@ -59,9 +85,10 @@ EXERCISES: dict[str, Exercise] = {
         because="Three draws in four are exactly 0, about; one in seventeen is exactly 1.",
         wrong={1 - closed(): "That is how often the gate is not 0."},
     ),
-    "heads_kept": Function(
+    "heads_kept": Foreseen(
         kept,
         maps,
         because="A head has d_head rows of W_Q side by side, and so many columns of W_O.",
+        mistakes=CUT_WRONGLY,
     ),
 }

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib.exercises.kinds import Exercise, Function, Value
+from mhsa_lib.exercises.foreseen import Foreseen
+from mhsa_lib.exercises.kinds import Exercise, Value
 
 CODES = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 """Two signs, in the order of the chapter."""
@@ -47,6 +48,25 @@ def matrices() -> Iterator[dict[str, Any]]:
         yield {"A": torch.tensor(rows)}
 
 
+def _outweighs(A: Tensor, dim: int) -> bool:
+    """Whether the diagonal outweighs the rest, as numbers without a sign, along an axis."""
+    return bool((2 * A.diagonal() > A.abs().sum(dim=dim)).all())
+
+
+NOT_APART = {
+    lambda A: bool(torch.linalg.matrix_rank(A) == len(A)): (
+        "Full rank is needed, and not enough: a code may still score higher with a neighbour."
+    ),
+    lambda A: bool((A.diagonal() > 0).all()): (
+        "A positive diagonal is not enough: the rest of its column may outweigh it."
+    ),
+    lambda A: _outweighs(A, dim=1): (
+        "It sums the rows. When a sign of the other code changes, which numbers of A change "
+        "sign together?"
+    ),
+}
+
+
 EXERCISES: dict[str, Exercise] = {
     "look_ups_at_once": Value(
         lambda: 64 // 16,
@@ -60,9 +80,10 @@ EXERCISES: dict[str, Exercise] = {
         lambda: themselves(1, -2),
         because="On a line only the two outer numbers are the largest for anybody.",
     ),
-    "tells_apart": Function(
+    "tells_apart": Foreseen(
         tells_apart,
         matrices,
         because="In every column the diagonal outweighs the rest; so the rank is full.",
+        mistakes=NOT_APART,
     ),
 }

@@ -30,6 +30,7 @@ from mhsa_lib.exercises import (
     chapter_24,
     chapter_25,
     core,
+    experiments,
     own,
     quick,
 )
@@ -38,6 +39,7 @@ from mhsa_lib.exercises.verdict import Verdict, unfilled, wrong
 
 ROOMS = (
     core,
+    experiments,
     own,
     quick,
     chapter_00,

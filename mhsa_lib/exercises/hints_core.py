@@ -62,4 +62,10 @@ HINTS = {
         "q is (head, query, d_head), and k.mT is (head, d_head, key).",
         "q @ k.mT has a table of scores for each head; so has the softmax over the last axis.",
     ),
+    "sees_the_future": (
+        "If no row sees a later token, what must stay as it is when the last token changes?",
+        "Ask twice, the second time with another last token. Compare the rows before it.",
+        "All rows before it, not the first alone: a mask may let through one token too many. "
+        "And take more than two tokens, with drawn numbers; zeros hide products.",
+    ),
 }

@@ -7,14 +7,16 @@ from typing import Any
 from torch import Tensor
 
 from mhsa_lib import functional as F
+from mhsa_lib.exercises import bugs
 from mhsa_lib.exercises.core_inputs import drawn
-from mhsa_lib.exercises.kinds import Exercise, Function
+from mhsa_lib.exercises.foreseen import Foreseen
+from mhsa_lib.exercises.kinds import Exercise
 from mhsa_lib.exercises.verdict import Verdict, right, wrong
 from mhsa_lib.trace.op_recorder import trace_ops
 
 
 @dataclass(frozen=True)
-class Quick(Function):
+class Quick(Foreseen):
     """A function of ``n_heads`` heads, judged by its numbers and by its operations."""
 
     def judge(self, name: str, answer: Any) -> Verdict:
@@ -51,4 +53,6 @@ def inputs() -> list[dict[str, Any]]:
     ]
 
 
-EXERCISES: dict[str, Exercise] = {"all_heads_at_once": Quick(all_heads_at_once, inputs)}
+EXERCISES: dict[str, Exercise] = {
+    "all_heads_at_once": Quick(all_heads_at_once, inputs, exhibits=bugs.at_once())
+}

@@ -1,6 +1,7 @@
-"""Solutions of the core exercises, in plain torch: one of many ways to write each."""
+"""Solutions to print, in plain torch: one of many ways to write each."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -112,6 +113,15 @@ def all_heads_at_once(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), dim=-1) @ v
 
 
+def sees_the_future(attention: Callable[[Tensor], Tensor]) -> bool:
+    """Change the last of six tokens: with a right mask no other row moves."""
+    before = torch.randn(1, 6, 24)
+    after = before.clone()
+    after[:, -1] = torch.randn(24)
+    moved = (attention(after) - attention(before)).abs()
+    return bool(moved[:, :-1].max() > 1e-5)
+
+
 ALL = (
     split_heads,
     concat_heads,
@@ -125,4 +135,5 @@ ALL = (
     grouped_attend,
     MyAttention,
     all_heads_at_once,
+    sees_the_future,
 )

@@ -1,4 +1,4 @@
-"""Core exercises know what one did: every exhibit that fits is refused, and by its name."""
+"""Core exercises take what is right however it is written, and name only what is the same."""
 
 import math
 
@@ -7,7 +7,7 @@ import torch
 from einops import rearrange, repeat
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
-from mhsa_lib import exercises, museum
+from mhsa_lib import exercises
 from mhsa_lib.exercises import bugs, check, helping, hints_core, solutions
 from mhsa_lib.exercises.check import EXERCISES
 from mhsa_lib.exercises.core import EXERCISES as CORE
@@ -123,14 +123,6 @@ def test_three_ways_to_write_it_are_accepted(name):
         assert check(name, way), check(name, way).text
 
 
-@pytest.mark.parametrize(("name", "bug"), CASES, ids="-".join)
-def test_an_exhibit_is_refused_and_named(name, bug):
-    verdict = check(name, CORE[name].exhibits[bug])
-    assert verdict.state == "wrong"
-    assert bug in verdict.text
-    assert museum.exhibit(bug).title in verdict.text
-
-
 def test_a_mistake_of_one_s_own_is_not_named_after_an_exhibit():
     for name in CORE:
         verdict = check(name, lambda *args, **kwargs: torch.zeros(1))
@@ -152,19 +144,6 @@ def test_every_exhibit_of_a_part_is_tried_somewhere():
     assert {each.name for part in parts for each in bugs.of(part)} <= tried
 
 
-def test_the_table_of_exhibits_is_printed(capsys):
-    print(f"{'exercise':22} killed  named  accepted")
-    for name, each in CORE.items():
-        verdicts = [check(name, bug).text for bug in each.exhibits.values()]
-        named = sum(bug in text for bug, text in zip(each.exhibits, verdicts, strict=True))
-        killed = sum(text.startswith("Not yet") for text in verdicts)
-        right = sum(bool(check(name, way)) for way in RIGHT[name]) + 1
-        print(f"{name:22} {killed:2} of {len(verdicts):2} {named:3} {right:7}")
-        assert killed == named == len(verdicts)
-    with capsys.disabled():
-        print("\n" + capsys.readouterr().out)
-
-
 def test_hints_come_one_after_the_other_and_every_exercise_has_three():
     assert {*helping.HINTS} == {*EXERCISES}
     assert {len({*hints}) for hints in helping.HINTS.values()} == {3}
@@ -176,7 +155,7 @@ def test_hints_come_one_after_the_other_and_every_exercise_has_three():
 
 
 def test_a_solution_is_printed_where_there_is_one():
-    written = {*CORE, "MyAttention", "all_heads_at_once"}
+    written = {*CORE, "MyAttention", "all_heads_at_once", "sees_the_future"}
     assert {*hints_core.HINTS} == written == {each.__name__ for each in solutions.ALL}
     for name in written:
         assert exercises.solution(name).startswith((f"def {name}(", f"class {name}("))
