@@ -51,6 +51,7 @@ book: vendored
 	$(STEP) "Notebooks are executed and fresh" $(PY) -m tools.build.notebooks --check
 	$(STEP) "Table of what was verified" $(PY) -m tools.check.audit --write book/_generated/verified.md
 	$(STEP) "Index of the field guide" $(PY) -m tools.build.symptoms
+	$(STEP) "All exhibits of the museum" $(PY) -m tools.build.exhibits
 	$(STEP) "Figure of the first page" $(PY) -m tools.build.landing
 	$(STEP) "Weights that figures load on request" $(PY) -m tools.build.assets
 	@rm -rf _build # a page that is not written again hides its warnings

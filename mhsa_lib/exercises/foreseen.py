@@ -35,7 +35,7 @@ class Foreseen(Function):
         shown = [each for each, bug in self.exhibits.items() if self._alike(answer, bug)]
         if shown:
             said.append(_named(shown))
-        return wrong(" ".join([*said, verdict.text.removeprefix("Not yet. ")]))
+        return wrong("\n".join([*said, verdict.text.removeprefix("Not yet. ")]))
 
     def _alike(self, answer: Callable[..., Any], mistake: Callable[..., Any]) -> bool:
         """Whether two functions do the same, each on inputs of its own."""
@@ -45,8 +45,9 @@ class Foreseen(Function):
 
 def _named(exhibits: list[str]) -> str:
     """Whose output it is, and where to read more."""
-    titles = " Or: ".join(museum.exhibit(each).title for each in exhibits)
-    return f"It does what an exhibit of the bug museum does, {', '.join(exhibits)}: {titles}"
+    found = [museum.exhibit(each) for each in exhibits]
+    said = "\nOr: ".join(f"{each.name}: {each.title}\n  {each.page}" for each in found)
+    return f"It does what an exhibit of the bug museum does, {said}"
 
 
 def outcome(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:

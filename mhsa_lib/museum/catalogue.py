@@ -84,6 +84,21 @@ class Exhibit:
         return getattr(RIGHT, next(iter(self.parts)))
 
     @property
+    def label(self) -> str:
+        """Its anchor on the page of all exhibits.
+
+        >>> from mhsa_lib import museum
+        >>> museum.exhibit("W_O_forgotten").label
+        'exhibit-w-o-forgotten'
+        """
+        return f"exhibit-{self.name.lower().replace('_', '-')}"
+
+    @property
+    def page(self) -> str:
+        """Where it stands in the published book, with its lines and addresses."""
+        return f"{PAGE}#{self.label}"
+
+    @property
     def all_parts(self) -> Parts:
         """An attention with the mistake in it."""
         return RIGHT.having(**self.parts)
@@ -111,6 +126,9 @@ class Exhibit:
         each = [_diff(getattr(RIGHT, name), wrong, name) for name, wrong in self.parts.items()]
         return "\n".join(each)
 
+
+PAGE = "https://mhsa-book.github.io/mhsa/book/exhibits.html"
+"""All exhibits on one page, with what was measured of each."""
 
 WILD = Path(__file__).parent / "wild.json"
 """Cases by exhibit, in our words."""

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from mhsa_lib import museum
 from tools.check.mutant import test_file as file_of_tests
 from tools.check.mutants import MUTANTS
 
@@ -45,3 +46,12 @@ def test_the_tests_that_have_to_notice_it_exist():
     named = {name for mutant in MUTANTS for name in mutant.tests.split()}
     assert [n for n in named if not (ROOT / file_of_tests(n)).exists()] == []
     assert all(mutant.tests for mutant in MUTANTS)
+
+
+def test_those_that_the_museum_shows_too_say_so(capsys):
+    shown = {each.name for each in museum.exhibits()}
+    planted = {mutant.exhibit for mutant in MUTANTS} - {""}
+    assert planted <= shown
+    with capsys.disabled():
+        print(f"\n{len(planted)} of {len(shown)} exhibits are planted in the library as well")
+    assert len(planted) >= 20

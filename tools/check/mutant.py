@@ -6,13 +6,17 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Mutant:
-    """Replace ``old``, which occurs once in ``file``, by ``new``; ``tests`` must then fail."""
+    """Replace ``old``, which occurs once in ``file``, by ``new``; ``tests`` must then fail.
+
+    ``exhibit`` is the same mistake in the bug museum, where it is there.
+    """
 
     name: str
     file: str
     old: str
     new: str
     tests: str
+    exhibit: str = ""
 
 
 def test_file(name: str) -> Path:

@@ -59,4 +59,25 @@ MUTANTS = [
         '"W_V": W_V',
         "exercises/own",
     ),
+    Mutant(
+        "exercises: an experiment may accuse the innocent",
+        "exercises/experiments.py",
+        "if accused != guilty:",
+        "if guilty and not accused:",
+        "exercises/experiments",
+    ),
+    Mutant(
+        "exercises: the guilty are found with two tokens",
+        "exercises/experiments.py",
+        "for seq in (2, 3, 4, 6):",
+        "for seq in (2,):",
+        "exercises/experiments",
+    ),
+    Mutant(
+        "exercises: the page of an exhibit has another anchor",
+        "museum/catalogue.py",
+        """.lower().replace('_', '-')}""",
+        """.replace('_', '-')}""",
+        "tools/exhibits",
+    ),
 ]

@@ -23,6 +23,7 @@ MUTANTS = [
         "torch.arange(n_key - n_query, n_key, device=device)",
         "torch.arange(n_query, device=device)",
         "masks/predicates",
+        exhibit="causal_from_the_top_left",
     ),
     Mutant(
         "window of w sees w + 1",
@@ -65,6 +66,7 @@ MUTANTS = [
         "rules.padding(ends, of_queries=False)",
         "rules.padding(ends, of_queries=True)",
         "masks/predicates",
+        exhibit="padding_hides_queries",
     ),
     Mutant(
         "lengths off by one",

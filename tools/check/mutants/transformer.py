@@ -109,6 +109,7 @@ MUTANTS = [
         "return torch.cat([begin, target[..., :-1]], dim=-1), target",
         "return torch.cat([begin, target[..., 1:]], dim=-1), target",
         "transformer/ids",
+        exhibit="labels_not_shifted",
     ),
     Mutant(
         "transformer: padding counts in the loss",

@@ -219,6 +219,7 @@ MUTANTS = [
         "            self.rotary.goes_on(positions)\n",
         "            pass\n",
         "convert/deepseek",
+        exhibit="the_last_text_is_remembered",
     ),
     Mutant(
         "stages: Gemma's gain without the one",

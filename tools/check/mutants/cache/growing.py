@@ -9,6 +9,7 @@ MUTANTS = [
         "torch.cat([old, new], dim=self.axes[wire])",
         "torch.cat([new, old], dim=self.axes[wire])",
         "cache/remembering/pieces",
+        exhibit="new_keys_in_front",
     ),
     Mutant(
         "cache: kept before the call has succeeded",
@@ -37,6 +38,7 @@ MUTANTS = [
         '            if "positions" in signature(stage.forward).parameters:',
         '            if "position" in signature(stage.forward).parameters:',
         "cache/remembering/pieces",
+        exhibit="positions_begin_again",
     ),
     Mutant(
         "cache: keys may go past it",
@@ -72,6 +74,7 @@ MUTANTS = [
         "self[wire] = value.index_select(0, order.to(value.device))",
         "self[wire] = value[: len(order)]",
         "cache/contract/reorder",
+        exhibit="beams_keep_their_own_cache",
     ),
     Mutant(
         "static: a sequence is written over before another has read it",

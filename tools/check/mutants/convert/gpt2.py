@@ -9,6 +9,7 @@ MUTANTS = [
         "parameters.like(packed.weight, part.T)",
         "parameters.like(packed.weight, part)",
         "convert/gpt2",
+        exhibit="weights_of_a_linear_not_transposed",
     ),
     Mutant(
         "GPT-2's c_proj not transposed",

@@ -9,6 +9,7 @@ MUTANTS = [
         "        HALVES,\n",
         '        convert_source.Pairing("interleaved", "(pair two)"),\n',
         "convert/llama/numbers",
+        exhibit="the_other_rotary_layout",
     ),
     Mutant(
         "from_llama: Gemma 3 caps its scores too",

@@ -16,6 +16,7 @@ MUTANTS = [
         "scale=d_head**-0.5",
         "scale=d_model**-0.5",
         "attention/parts",
+        exhibit="scale_by_d_model",
     ),
     Mutant(
         "context ignored",

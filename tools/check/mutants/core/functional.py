@@ -3,13 +3,21 @@
 from tools.check.mutant import Mutant
 
 MUTANTS = [
-    Mutant("no scale", "functional.py", "(q * scale) @ k.mT", "q @ k.mT", "functional"),
+    Mutant(
+        "no scale",
+        "functional.py",
+        "(q * scale) @ k.mT",
+        "q @ k.mT",
+        "functional",
+        exhibit="no_scale",
+    ),
     Mutant(
         "scale after the product: half precision overflows",
         "functional.py",
         "(q * scale) @ k.mT",
         "(q @ k.mT) * scale",
         "functional",
+        exhibit="scores_overflow_in_half",
     ),
     Mutant(
         "softmax over the queries",
@@ -17,6 +25,7 @@ MUTANTS = [
         "        return torch.softmax(scores, dim=-1)\n",
         "        return torch.softmax(scores, dim=-2)\n",
         "functional",
+        exhibit="softmax_over_queries",
     ),
     Mutant(
         "softmax over the queries, under a mask",
@@ -24,6 +33,7 @@ MUTANTS = [
         "torch.softmax(scores, dim=-1).masked_fill",
         "torch.softmax(scores, dim=-2).masked_fill",
         "functional",
+        exhibit="softmax_over_queries",
     ),
     Mutant(
         "split: view without transpose",
@@ -31,6 +41,7 @@ MUTANTS = [
         'rearrange(rows, "... seq (head d_head) -> ... head seq d_head", head=n_heads)',
         "rows.reshape(*rows.shape[:-2], n_heads, rows.shape[-2], -1)",
         "functional",
+        exhibit="split_by_view_alone",
     ),
     Mutant(
         "split: columns dealt out in turn",
@@ -38,6 +49,7 @@ MUTANTS = [
         '"... seq (head d_head) -> ... head seq d_head"',
         '"... seq (d_head head) -> ... head seq d_head"',
         "functional",
+        exhibit="columns_dealt_like_cards",
     ),
     Mutant(
         "split copies",
@@ -52,6 +64,7 @@ MUTANTS = [
         'rearrange(z, "... head query d_head -> ... query (head d_head)")',
         "z.reshape(*z.shape[:-3], z.shape[-2], -1)",
         "functional",
+        exhibit="concat_without_transpose",
     ),
     Mutant(
         "concat: heads interleaved",
@@ -66,6 +79,7 @@ MUTANTS = [
         "(head group) seq d_head",
         "(group head) seq d_head",
         "functional",
+        exhibit="key_heads_tiled",
     ),
     Mutant(
         "mask inverted",
@@ -73,6 +87,7 @@ MUTANTS = [
         "masked_fill(~mask & ~sees_nothing",
         "masked_fill(mask & ~sees_nothing",
         "functional",
+        exhibit="mask_inverted",
     ),
     Mutant(
         "mask added as 0 and 1",
@@ -81,7 +96,14 @@ MUTANTS = [
         "scores = scores + mask.to(scores.dtype)",
         "functional",
     ),
-    Mutant("-1e9 instead of -inf", "functional.py", 'float("-inf")', "-1e9", "functional"),
+    Mutant(
+        "-1e9 instead of -inf",
+        "functional.py",
+        'float("-inf")',
+        "-1e9",
+        "functional",
+        exhibit="minus_a_billion_in_half",
+    ),
     Mutant(
         "nan_to_num hides NaN",
         "functional.py",
@@ -95,6 +117,7 @@ MUTANTS = [
         "masked_fill(~mask & ~sees_nothing",
         "masked_fill(~mask",
         "functional",
+        exhibit="an_empty_row_is_nan",
     ),
     Mutant(
         "a blind query looks at everything",
@@ -109,6 +132,7 @@ MUTANTS = [
         '"... head seq d_head -> ... (head group) seq d_head"',
         '"... head seq d_head -> ... (group head) seq d_head"',
         "variants/grouped",
+        exhibit="key_heads_tiled",
     ),
     Mutant(
         "stages: a cap that only cuts",

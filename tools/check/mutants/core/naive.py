@@ -51,6 +51,7 @@ MUTANTS = [
         "math.exp(score - max(scores))",
         "math.exp(score)",
         "naive",
+        exhibit="softmax_overflows",
     ),
     Mutant(
         "the loops pass over another scale",

@@ -16,6 +16,7 @@ MUTANTS = [
         "self.dropout if self.training else 0.0",
         "self.dropout",
         "fused/dropout",
+        exhibit="dropout_in_evaluation",
     ),
     Mutant(
         "fused never drops",
@@ -37,6 +38,7 @@ MUTANTS = [
         'for name in ("W_Q", "W_K", "W_V")]',
         'for name in ("W_Q", "W_V", "W_K")]',
         "fused/attention",
+        exhibit="packed_in_another_order",
     ),
     Mutant(
         "fused: half a gradient through the cache",
