@@ -28,12 +28,13 @@ def test_an_entry_has_its_lines_its_check_and_its_addresses():
 def test_what_raises_says_so_and_what_was_measured_stands_beside_the_right_one():
     found = effect(museum.exhibit("one_token_of_the_future"))
     said = exhibits.measured(found)
-    assert f"writes {100 * found.mean('written'):.0f} % (99 %)" in said
+    assert f"{100 * found.mean('written'):.0f} % writing, if trained with it" in said
+    assert said.endswith("The right one: 99 % and 99 %.")
     assert exhibits.measured(effect(museum.exhibit("view_after_transpose"))).startswith(
         "It raises `RuntimeError: view size"
     )
     both = exhibits.measured(effect(museum.exhibit("mixed_with_the_transpose")))
-    assert "it reads 91 % (99 %)" in both
+    assert "91 % reading, if trained with it; 18 % reading with" in both
     assert "It raises `RuntimeError" in both
 
 

@@ -11,12 +11,8 @@ from mhsa_lib.museum.catalogue import Exhibit
 from mhsa_lib.museum.measured import Effect, effect
 from tools.build.symptoms import FOLDER
 
-SHARES = {
-    "read": "trained so, it reads",
-    "written": "writes",
-    "borrowed": "and with the right one's weights reads",
-}
-"""What was measured, in the words of the page."""
+SHARES = ("read", "written", "borrowed")
+"""What was measured of every exhibit."""
 
 
 def page() -> str:
@@ -43,22 +39,27 @@ def entry(exhibit: Exhibit) -> str:
 
 
 def measured(found: Effect) -> str:
-    """Shares of right answers, beside those of the right attention in the same setting."""
-    raises = f" It raises `{found.error}`" if found.error else ""
-    said = [
-        f"{words} {100 * share:.0f} % ({100 * (found.mean_right(name) or 0):.0f} %)"
-        for name, words in SHARES.items()
-        if (share := found.mean(name)) is not None
-    ]
-    if not said:
-        return raises.strip()
-    return f"Right answers (the right one's): {', '.join(said)}.{raises}"
+    """Shares of right answers, and those of the right attention in the same setting."""
+    raises = f"It raises `{found.error}`" if found.error else ""
+    if found.mean("read") is None:
+        return raises
+    read, written, borrowed = map(_percent, map(found.mean, SHARES))
+    reads, writes = (_percent(found.mean_right(share)) for share in SHARES[:2])
+    writing = f" and {written} writing" if written else ""
+    return (
+        f"Right answers: {read} reading{writing}, if trained with it; {borrowed} reading with "
+        f"the weights of the right one. The right one: {reads} and {writes}. {raises}"
+    ).strip()
 
 
 def case(wild: museum.catalogue.Wild) -> str:
     """Where it happened, and whether it was this mistake or a relative of it."""
     near = "" if wild.exact else " (a near relative)"
     return f"[{wild.project}]({wild.url}){near}: {wild.what}"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.0f} %"
 
 
 def main() -> None:
