@@ -52,6 +52,7 @@ book: vendored
 	$(STEP) "Table of what was verified" $(PY) -m tools.check.audit --write book/_generated/verified.md
 	$(STEP) "Index of the field guide" $(PY) -m tools.build.symptoms
 	$(STEP) "All exhibits of the museum" $(PY) -m tools.build.exhibits
+	$(STEP) "Attention in one file" $(PY) -m tools.build.one_file
 	$(STEP) "Figure of the first page" $(PY) -m tools.build.landing
 	$(STEP) "Weights that figures load on request" $(PY) -m tools.build.assets
 	@rm -rf _build # a page that is not written again hides its warnings

@@ -17,7 +17,9 @@ from mhsa_lib.costs import variant_costs
 class Configuration:
     """The attention of a model: its sizes, the same in every layer.
 
-    ``biases`` names the projections that have one: "", "QKV" or "QKVO".
+    ``biases`` names the projections that have one: "", "QKV" or "QKVO". Where there is a
+    ``window``, only ``global_layers`` keep all tokens, and the others the last ``window`` ones.
+    ``longest`` is the longest text that the model has positions for, where these are a table.
     """
 
     name: str
@@ -29,6 +31,9 @@ class Configuration:
     biases: str = ""
     note: str = ""
     source: str = "litgpt, configurations of published weights"
+    window: int = 0
+    global_layers: int = 0
+    longest: int | None = None
 
     def with_kv_heads(self, n_kv_heads: int) -> "Configuration":
         """The same model with more or fewer heads for keys and values."""
@@ -46,6 +51,27 @@ class Configuration:
         """Bytes of all layers' keys and values; every layer is taken to keep every token."""
         sizes = {"layers": self.layers, "batch": batch, "itemsize": itemsize}
         return costs.cache_bytes(n_tokens, self.n_kv_heads, self.d_head, **sizes)
+
+    def kept_bytes(self, n_tokens: int) -> int:
+        """Bytes of the keys and values that are looked at again, in 16 bits.
+
+        A layer with a window keeps no more than the window. Raises ``ValueError`` for a text
+        that is longer than the model has positions for.
+
+        >>> gemma, n = find("Gemma 3 27B"), 131_072
+        >>> round(gemma.cache_bytes(n) / 2**30, 1), round(gemma.kept_bytes(n) / 2**30, 1)
+        (62.0, 10.4)
+        """
+        if self.longest is not None and n_tokens > self.longest:
+            raise ValueError(
+                f"n_tokens={n_tokens:,}, and {self.name} has positions for {self.longest:,}; "
+                f"take a shorter text."
+            )
+        if not self.window:
+            return self.cache_bytes(n_tokens)
+        near = replace(self, layers=self.layers - self.global_layers)
+        far = replace(self, layers=self.global_layers)
+        return far.cache_bytes(n_tokens) + near.cache_bytes(min(n_tokens, self.window))
 
 
 @dataclass(frozen=True)
@@ -86,6 +112,10 @@ class Latent:
         checks.positive(n_tokens=n_tokens, batch=batch, itemsize=itemsize)
         return self.layers * batch * n_tokens * self.cached * itemsize
 
+    def kept_bytes(self, n_tokens: int) -> int:
+        """The same in 16 bits: every layer looks at all tokens."""
+        return self.cache_bytes(n_tokens)
+
     def with_kv_heads(self, n_kv_heads: int) -> Configuration:
         """What it would be if heads, or groups of them, had keys and values ``d_head`` wide.
 
@@ -116,10 +146,20 @@ class Trained:
     bleu: float
 
 
-_GPT2: dict[str, Any] = {"d_head": 64, "biases": "QKVO", "source": "nanoGPT"}
+_GPT2: dict[str, Any] = {
+    "d_head": 64,
+    "biases": "QKVO",
+    "source": "nanoGPT",
+    "longest": 1024,
+}
 _QWEN = {"biases": "QKV"}
 _FREE = {"note": "n_heads · d_head is not d_model"}
-_LOCAL = {"note": "some layers keep only a window of the tokens; here all of them count"}
+
+
+def _local(window: int, global_layers: int) -> dict[str, Any]:
+    note = "some layers keep only a window of the tokens; cache_bytes counts all of them"
+    return {"note": note, "window": window, "global_layers": global_layers}
+
 
 CONFIGURATIONS = (
     Configuration("GPT-2", 12, 768, 12, 12, **_GPT2),
@@ -142,13 +182,13 @@ CONFIGURATIONS = (
     Configuration("Qwen3 235B-A22B", 94, 4096, 64, 4, 128, **_FREE),
     Configuration("Gemma 2B", 18, 2048, 8, 1, 256),
     Configuration("Gemma 7B", 28, 3072, 16, 16, 256, **_FREE),
-    Configuration("Gemma 2 2B", 26, 2304, 8, 4, 256, **_LOCAL),
-    Configuration("Gemma 2 9B", 42, 3584, 16, 8, 256, **_LOCAL),
-    Configuration("Gemma 2 27B", 46, 4608, 32, 16, 128, **_LOCAL),
-    Configuration("Gemma 3 1B", 26, 1152, 4, 1, 256, **_LOCAL),
-    Configuration("Gemma 3 4B", 34, 2560, 8, 4, 256, **_LOCAL),
-    Configuration("Gemma 3 12B", 48, 3840, 16, 8, 256, **_LOCAL),
-    Configuration("Gemma 3 27B", 62, 5376, 32, 16, 128, **_LOCAL),
+    Configuration("Gemma 2 2B", 26, 2304, 8, 4, 256, **_local(4096, 13)),
+    Configuration("Gemma 2 9B", 42, 3584, 16, 8, 256, **_local(4096, 21)),
+    Configuration("Gemma 2 27B", 46, 4608, 32, 16, 128, **_local(4096, 23)),
+    Configuration("Gemma 3 1B", 26, 1152, 4, 1, 256, **_local(512, 4)),
+    Configuration("Gemma 3 4B", 34, 2560, 8, 4, 256, **_local(1024, 5)),
+    Configuration("Gemma 3 12B", 48, 3840, 16, 8, 256, **_local(1024, 8)),
+    Configuration("Gemma 3 27B", 62, 5376, 32, 16, 128, **_local(1024, 10)),
 )
 """Models whose heads keep keys and values, one per group of heads."""
 

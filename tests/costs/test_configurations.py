@@ -123,3 +123,32 @@ def test_a_name_that_is_unknown_is_answered_with_those_that_are():
         DEEPSEEK_V3.cache_bytes(0)
     with pytest.raises(ValueError, match="n_kv_heads=5 does not divide n_heads=12"):
         find("GPT-2").with_kv_heads(5).parameters()
+
+
+@pytest.mark.parametrize(
+    ("name", "layers", "window", "everywhere"),
+    [
+        ("Gemma 2 2B", 26, 4096, 13),
+        ("Gemma 2 9B", 42, 4096, 21),
+        ("Gemma 2 27B", 46, 4096, 23),
+        ("Gemma 3 1B", 26, 512, 4),
+        ("Gemma 3 4B", 34, 1024, 5),
+        ("Gemma 3 12B", 48, 1024, 8),
+        ("Gemma 3 27B", 62, 1024, 10),
+    ],
+)
+def test_a_window_keeps_no_more_than_itself(name, layers, window, everywhere):
+    model = find(name)
+    of_a_layer = model.cache_bytes(1) // layers
+    held = everywhere * 131_072 + (layers - everywhere) * window
+    assert model.kept_bytes(131_072) == held * of_a_layer
+    assert model.kept_bytes(window) == model.cache_bytes(window)
+    every = 2 if "Gemma 2" in name else 6  # so many layers, and the last of them looks far
+    assert everywhere == layers // every
+
+
+def test_a_text_longer_than_the_table_of_positions_is_refused():
+    assert find("GPT-2").kept_bytes(1024) == find("GPT-2").cache_bytes(1024)
+    with pytest.raises(ValueError, match="n_tokens=1,025, and GPT-2 has positions for 1,024"):
+        find("GPT-2").kept_bytes(1025)
+    assert find("Llama 3.1 8B").kept_bytes(131_072) == find("Llama 3.1 8B").cache_bytes(131_072)

@@ -87,7 +87,7 @@ def check_softmax(masked):
     [
         (
             lambda scores, mask: torch.softmax(scores, dim=-1),
-            "The mask changes nothing. The num",
+            "The mask changes nothing.\nThe num",
         ),
         (lambda scores, mask: torch.softmax(scores, dim=-1) * mask, "no longer sums to 1"),
         (lambda scores, mask: torch.softmax(scores * mask, dim=-1), "e⁰ is 1"),

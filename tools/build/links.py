@@ -12,7 +12,7 @@ from pybtex.database import parse_file
 from pybtex.richtext import Text
 
 from tools import ROOT
-from tools.build.repository import project
+from tools.build.repository import project, published
 
 MISSING = "_toc.yml names no page {0!r}; write the role's path as `/notebooks/04_split`."
 
@@ -24,8 +24,7 @@ def site() -> str:
     >>> site()
     'https://mhsa-book.github.io/mhsa'
     """
-    owner, name = project()["address"].split("/")[-2:]
-    return f"https://{owner}.github.io/{name}"
+    return published(project()["address"])
 
 
 @cache

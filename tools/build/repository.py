@@ -13,7 +13,8 @@ import tomllib
 from tools import ROOT
 
 PLACES = [
-    "pyproject.toml", "_config.yml", "CITATION.cff", "*.md", "book/*.md", "notebooks/*.ipynb"
+    "pyproject.toml", "_config.yml", "CITATION.cff", "*.md", "book/*.md", "notebooks/*.ipynb",
+    "mhsa_lib/museum/catalogue.py",
 ]  # fmt: skip
 MUST_NAME_IT = ["_config.yml", "CITATION.cff", "README.md", "notebooks/*.ipynb"]
 
@@ -22,6 +23,16 @@ def project() -> dict[str, str]:
     """Return the address and the version that pyproject.toml declares."""
     table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return {"address": table["urls"]["Repository"], "version": table["version"]}
+
+
+def published(address: str) -> str:
+    """Return the address of the published pages, which GitHub derives from the repository's.
+
+    >>> published("https://github.com/mhsa-book/mhsa")
+    'https://mhsa-book.github.io/mhsa'
+    """
+    owner, name = address.rstrip("/").split("/")[-2:]
+    return f"https://{owner}.github.io/{name}"
 
 
 def bootstrap() -> str:
@@ -52,13 +63,15 @@ def files(patterns: list[str]) -> Iterator[Path]:
 
 
 def change(new: str) -> None:
-    """Write the new address wherever the old one stands."""
+    """Write the new address, and that of its pages, wherever the old ones stand."""
     old = project()["address"]
+    changes = {old: new.rstrip("/"), published(old): published(new)}
     for path in files(PLACES):
         text = path.read_text(encoding="utf-8")
-        if old in text:
-            path.write_text(text.replace(old, new.rstrip("/")), encoding="utf-8")
-            print(f"{path.relative_to(ROOT)}: {text.count(old)} × {new}")
+        for before, after in changes.items():
+            if before in text:
+                path.write_text(text := text.replace(before, after), encoding="utf-8")
+                print(f"{path.relative_to(ROOT)}: {text.count(after)} × {after}")
 
 
 if __name__ == "__main__":
