@@ -152,8 +152,8 @@ _GPT2: dict[str, Any] = {
     "source": "nanoGPT",
     "longest": 1024,
 }
-_QWEN = {"biases": "QKV"}
-_FREE = {"note": "n_heads · d_head is not d_model"}
+_QWEN: dict[str, Any] = {"biases": "QKV"}
+_FREE: dict[str, Any] = {"note": "n_heads · d_head is not d_model"}
 
 
 def _local(window: int, global_layers: int) -> dict[str, Any]:
