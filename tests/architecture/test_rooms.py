@@ -17,7 +17,10 @@ PICTURES = {"matplotlib", "ipywidgets", "anywidget", "bertviz", "IPython", "seab
 OPTIONAL = PICTURES | {"transformers", "huggingface_hub", "safetensors"}
 FRONTS = {"bench", "bertviz_adapter", "plots", "widgets"}
 WITHOUT = [module for module in MODULES if module.split(".")[0] not in FRONTS]
-ALONE = {"shapes", "device", "functional", "measure", "naive", "stages", "attention"}
+ALONE = {
+    *("shapes", "device", "functional", "measure", "naive", "stages", "attention"),
+    "one_file",  # what a reader takes away, without the house
+}
 
 
 def test_the_root_holds_the_core_and_rooms():
