@@ -1,5 +1,5 @@
 """What ``torchrun -m mhsa_lib.parallel`` runs."""
 
-from mhsa_lib.parallel.tensor_parallel import main
+from mhsa_lib.parallel.command import main
 
 main()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -17,7 +17,11 @@ from mhsa_lib.trace.op_recorder import Op, align, trace_ops
 from mhsa_lib.trace.wires import trace
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4}
-COLLECTIVES = ("all_reduce", "all_gather_into_tensor", "reduce_scatter_tensor", "broadcast")
+ALL_TO_ALL = "all_to_all_single"
+COLLECTIVES = (
+    *("all_reduce", "all_gather_into_tensor", "reduce_scatter_tensor", "broadcast"),
+    ALL_TO_ALL,
+)
 
 
 @dataclass(frozen=True)
@@ -36,23 +40,37 @@ class Rank:
         return not all(far <= self.tolerance for far in self.differences.values())
 
 
-def compare(whole: Any, divided: Any, x: Tensor, leave_out: str | None = None) -> Rank:
+class Cut(NamedTuple):
+    """Of (tensor of tokens or whole attention, rank, ranks) what a rank is given, or learns."""
+
+    tokens: Callable[[Tensor, int, int], Tensor]
+    gradients: Callable[[Any, int, int], dict[str, Tensor]]
+
+
+def compare(
+    whole: Any, divided: Any, x: Tensor, leave_out: str | None = None, cut: Cut | None = None
+) -> Rank:
     """Run both forward and backward on the same ``x``, in this process as one of its group.
 
-    ``leave_out`` is "forward" or "backward": there every all-reduce then does nothing.
+    ``leave_out`` is "forward" or "backward": there every all-reduce then does nothing. ``cut``
+    is ``BY_HEADS`` when not given.
     """
-    ranks, rank = dist.get_world_size(), dist.get_rank()
-    seen, here = x.clone().requires_grad_(), x.clone().requires_grad_()
+    cut, ranks, rank = cut or BY_HEADS, dist.get_world_size(), dist.get_rank()
+
+    def own(t: Any) -> Any:
+        return cut.tokens(t, rank, ranks)
+
+    seen, here = x.clone().requires_grad_(), own(x).clone().requires_grad_()
     with _wires(whole) as one, _wires(divided) as other:
         out = whole(seen)
         y, forward = _collectives_of(SkippedAllReduce(leave_out == "forward"), divided, here)
     towards = torch.linspace(-1, 1, out.numel(), dtype=x.dtype, device=x.device).view_as(out)
     out.backward(towards)
     _, backward = _collectives_of(
-        SkippedAllReduce(leave_out == "backward"), y.backward, towards
+        SkippedAllReduce(leave_out == "backward"), y.backward, own(towards)
     )
-    differences = {"output": far(y, out), "gradient of x": far(here.grad, seen.grad)}
-    wanted, held = gradients(whole, rank, ranks), dict(divided.named_parameters())
+    differences = {"output": far(y, own(out)), "gradient of x": far(here.grad, own(seen.grad))}
+    wanted, held = cut.gradients(whole, rank, ranks), dict(divided.named_parameters())
     learned = {name: local(p.grad) for name, p in held.items() if p.grad is not None}
     differences |= {name: far(grad, wanted[name]) for name, grad in learned.items()}
     shapes = {name: (p.shape, local(held[name]).shape) for name, p in whole.named_parameters()}
@@ -79,6 +97,17 @@ def gradients(whole: Any, rank: int, ranks: int) -> dict[str, Tensor]:
     return cut
 
 
+def all_gradients(whole: Any, rank: int, ranks: int) -> dict[str, Tensor]:
+    """The gradients of one process, for a rank that holds all weights."""
+    return {name: p.grad for name, p in whole.named_parameters()}
+
+
+BY_HEADS = Cut(tokens=lambda t, rank, ranks: t, gradients=gradients)
+BY_TOKENS = Cut(
+    tokens=lambda t, rank, ranks: t.chunk(ranks, dim=-2)[rank], gradients=all_gradients
+)
+
+
 def collectives(ops: Sequence[Op]) -> list[Op]:
     """Those operations in which ranks exchange numbers.
 
@@ -98,6 +127,15 @@ def sent(size: int, ranks: int) -> float:
     (1152.0, 2016.0)
     """
     return 2 * (ranks - 1) / ranks * size
+
+
+def sent_by(op: Op, ranks: int) -> float:
+    """Bytes that each rank sends in a collective; in an all-to-all it keeps its own part.
+
+    >>> sent_by(Op(ALL_TO_ALL, (), (), "copy", 1152, 0), ranks=8)
+    1008.0
+    """
+    return sent(op.bytes, ranks) / (2 if op.name == ALL_TO_ALL else 1)
 
 
 def local(t: Any) -> Tensor:
@@ -128,7 +166,7 @@ def text(everywhere: Sequence[Rank]) -> str:
     said = [("collective", "pass", "shape", "bytes", "bytes a rank sends")]
     for when, ops in first.said.items():
         for op in ops:
-            each = f"{sent(op.bytes, ranks):,.0f}"
+            each = f"{sent_by(op, ranks):,.0f}"
             said.append((op.name, when, str(op.shape), f"{op.bytes:,}", each))
     differ = [("differs from one process by", "")]
     for name, names in _groups(first.differences).items():

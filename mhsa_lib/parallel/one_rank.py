@@ -16,13 +16,26 @@ from torch import Tensor, nn
 from mhsa_lib import checks, masks
 from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
+from mhsa_lib.stages import Wire
+from mhsa_lib.variants.latent import LatentAttention, LatentQuery
+
+LATENT: kinds.Kinds = kinds.LATENT | {
+    "project.W_Q": (nn.Linear, LatentQuery),
+    "project.W_Q.W_DQ": (nn.Linear,),
+    "project.W_Q.norm": (),
+    "project.W_Q.q_latent": (Wire,),
+    "project.W_Q.W_UQ": (nn.Linear,),
+    "project.W_DKV": (nn.Linear,),
+}
+"""Latent attention whose heads are made by known maps; norms see the latents, not the heads."""
 
 
 def shard_of(attention: Any, rank: int, ranks: int) -> Any:
     """The heads of one rank, copied: an attention of the same kind, with fewer heads.
 
     ``b_O`` is in the shard of rank 0 and zero in the others, or the sum would have it once per
-    rank. Raises ``ValueError`` as ``divisible`` does, and for a rank that is none of them.
+    rank. A latent is whole in every shard, with all that makes it: no head has a part of it to
+    itself. Raises ``ValueError`` as ``divisible`` does, and for a rank that is none of them.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> mha, x = MultiHeadAttention(12, 4, bias=True), torch.randn(6, 12)
@@ -38,12 +51,25 @@ def shard_of(attention: Any, rank: int, ranks: int) -> Any:
     divisible(attention, ranks)
     part = parameters.copied(attention)
     with torch.no_grad():
-        for W in (part.project.W_Q, part.project.W_K, part.project.W_V):
+        for W in makers_of_heads(part):
             _keep(W, 0, rank, ranks)
         _keep(part.W_O, 1, rank, ranks)
         if part.W_O.bias is not None and rank > 0:
             part.W_O.bias.zero_()
     return with_fewer_heads(part, ranks)
+
+
+def makers_of_heads(attention: Any) -> list[nn.Linear]:
+    """The maps whose outputs belong to a head each; in latent attention the last of them.
+
+    >>> [W.out_features for W in makers_of_heads(LatentAttention(12, 3, d_latent=5, d_rope=2))]
+    [18, 12, 12]
+    """
+    project, split = attention.project, attention.split
+    if not isinstance(attention, LatentAttention):
+        return [project.W_Q, project.W_K, project.W_V]
+    up = project.W_Q.W_UQ if isinstance(project.W_Q, LatentQuery) else project.W_Q
+    return [up, split.W_UK, split.W_UV]
 
 
 def with_fewer_heads(attention: Any, ranks: int) -> Any:
@@ -97,6 +123,10 @@ def divisible(attention: Any, ranks: int) -> None:
     checks.positive(ranks=ranks)
     repair = "replace that stage, or leave this attention in one place"
     not_sharded(attention)
+    if isinstance(attention, LatentAttention):
+        known.only(attention, LATENT, "may mix its heads", repair)
+        _evenly(attention.n_heads, attention.n_heads, ranks)
+        return
     known.stages(attention, "may mix its heads", repair, kinds.ROTARY)
     if next(attention.split.parameters(), None) is not None:
         raise ValueError(
@@ -104,17 +134,7 @@ def divisible(attention: Any, ranks: int) -> None:
             f"rank would learn its own: {repair}."
         )
     n_heads = attention.split.n_heads
-    n_kv_heads = getattr(attention.split, "n_kv_heads", n_heads)
-    fits = [n for n in range(1, n_kv_heads + 1) if n_heads % n == n_kv_heads % n == 0]
-    if ranks not in fits:
-        name, count, repair = "n_heads", n_heads, ""
-        if n_heads % ranks == 0:
-            name, count = "n_kv_heads", n_kv_heads
-            repair = "; for more, repeat each head of keys and values first"
-        raise ValueError(
-            f"{ranks} ranks cannot share {name}={count} evenly; possible numbers of ranks: "
-            f"{', '.join(map(str, fits))}{repair}."
-        )
+    _evenly(n_heads, getattr(attention.split, "n_kv_heads", n_heads), ranks)
 
 
 def not_sharded(attention: nn.Module) -> None:
@@ -132,6 +152,20 @@ def not_sharded(attention: nn.Module) -> None:
         raise ValueError(
             f"{type(attention).__name__} is a shard, one of {attention.of_ranks}; pass an "
             f"attention that is whole."
+        )
+
+
+def _evenly(n_heads: int, n_kv_heads: int, ranks: int) -> None:
+    """Every rank gets as many query heads, and as many heads of keys."""
+    fits = [n for n in range(1, n_kv_heads + 1) if n_heads % n == n_kv_heads % n == 0]
+    if ranks not in fits:
+        name, count, repair = "n_heads", n_heads, ""
+        if n_heads % ranks == 0:
+            name, count = "n_kv_heads", n_kv_heads
+            repair = "; for more, repeat each head of keys and values first"
+        raise ValueError(
+            f"{ranks} ranks cannot share {name}={count} evenly; possible numbers of ranks: "
+            f"{', '.join(map(str, fits))}{repair}."
         )
 
 

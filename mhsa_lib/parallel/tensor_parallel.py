@@ -5,28 +5,13 @@ W_O is a sum over heads, so it is a sum over ranks: one all-reduce forward. ``x`
 rank, so its gradient is a sum over ranks: one all-reduce backward. Between the two, nobody
 waits for anybody.
 
-::
-
-    torchrun --nproc-per-node=2 -m mhsa_lib.parallel            shows it on two processes
-    torchrun --nproc-per-node=2 -m mhsa_lib.parallel --help
-
-Context parallelism, for sequences too long for one device, is left to torch, whose
-``context_parallel`` knows the CUDA kernels only. On the CPU torch 2.13 says "Operator
-aten._scaled_dot_product_flash_attention_for_cpu.default does not have a sharding strategy".
-
 Source: Shoeybi et al., "Megatron-LM", section 3, arXiv 1909.08053.
 """
 
-import argparse
-import os
-import sys
 from collections.abc import Callable
-from copy import deepcopy
 from inspect import signature
 from typing import Any
 
-import torch
-import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, distribute_tensor
@@ -36,9 +21,7 @@ from torch.distributed.tensor.parallel import (
     parallelize_module,
 )
 
-from mhsa_lib import checks
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
-from mhsa_lib.parallel import comparison
 from mhsa_lib.parallel.one_rank import (
     divisible,
     narrowed,
@@ -46,8 +29,7 @@ from mhsa_lib.parallel.one_rank import (
     shard_of,
     with_fewer_heads,
 )
-from mhsa_lib.parallel.process_group import process_group
-from mhsa_lib.variants.grouped import standard_attention
+from mhsa_lib.variants.latent import LatentAttention
 
 
 def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
@@ -60,7 +42,8 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     attention is not: its kernels take its weights as they are, and a plain cut through the
     packed W_QKV would give the first of two ranks all queries and half of the keys. Its
     shard is a fused attention with fewer heads, with both sums at its door; of its ``b_O`` the
-    one on rank 0 counts and learns.
+    one on rank 0 counts and learns. A latent attention is cut in the same way, and what makes
+    its latents is whole on every rank, so its gradients are added up too.
 
     A mask is that of all heads. A cache holds the heads of its rank. Every rank drops weights
     of its own heads: for training with dropout, seed ranks differently. ``clip_grad_norm_``
@@ -71,6 +54,7 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     ends in an ``IndexError``; 2.6 and later do not.
 
     >>> from mhsa_lib import MultiHeadAttention
+    >>> from mhsa_lib.parallel.process_group import process_group
     >>> with process_group() as mesh:
     ...     mha = parallelize(MultiHeadAttention(12, 4), mesh)
     ...     y = mha(torch.randn(6, 12, device=mesh.device_type))
@@ -81,8 +65,11 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
         raise ValueError(f"mesh has {mesh.ndim} axes; heads are sharded along one, mesh['tp'].")
     not_sharded(attention)
     if isinstance(attention, FusedMultiHeadAttention):
-        return _parallelize_fused(attention, mesh)
+        divisible(attention.to_attention(), mesh.size())
+        return _parallelize_shard(attention, mesh)
     divisible(attention, mesh.size())
+    if isinstance(attention, LatentAttention):
+        return _parallelize_shard(attention, mesh)
     plan: Any = {f"project.{name}": ColwiseParallel() for name in ("W_Q", "W_K", "W_V")}
     summand = RowwiseParallel(output_layouts=Partial(), use_local_output=False)
     learns = {name: p.requires_grad for name, p in attention.named_parameters()}
@@ -91,18 +78,20 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
         parameter.requires_grad_(learns[name])
     _enter(attention.project, lambda t: DTensor.from_local(t, mesh, [Replicate()]))
     attention.W_O.register_forward_hook(_summed)
-    _enter_own_masks(attention, mesh, attention.n_heads)
+    enter_own_masks(attention, mesh, attention.n_heads)
     return with_fewer_heads(attention, mesh.size())
 
 
-def _parallelize_fused(attention: FusedMultiHeadAttention, mesh: DeviceMesh) -> nn.Module:
-    divisible(attention.to_attention(), mesh.size())
+def _parallelize_shard(attention: Any, mesh: DeviceMesh) -> nn.Module:
+    """Some of the heads as an attention of their own, with both sums at its door."""
     for parameter in attention.parameters():
         parameter.data = distribute_tensor(parameter.data, mesh, [Replicate()]).to_local()
     rank = mesh.get_local_rank()
     part = shard_of(attention, rank, mesh.size())
     for (name, old), new in zip(attention.named_parameters(), part.parameters(), strict=True):
         new.requires_grad_(old.requires_grad and (name != "W_O.bias" or rank == 0))
+        if new.shape == old.shape and name != "W_O.bias" and new.requires_grad:
+            add_up_gradients(new, mesh)  # whole on every rank, used for the heads of each
 
     def enter(t: Tensor) -> Tensor:
         same = DTensor.from_local(t, mesh, [Replicate()])
@@ -112,10 +101,19 @@ def _parallelize_fused(attention: FusedMultiHeadAttention, mesh: DeviceMesh) -> 
         return _summed(module, args, DTensor.from_local(y, mesh, [Partial()]))
 
     part.of_ranks = mesh.size()
-    _enter_own_masks(part, mesh, attention.n_heads)
+    enter_own_masks(part, mesh, attention.n_heads)
     _enter(part, enter)
     part.register_forward_hook(leave)
     return part
+
+
+def add_up_gradients(parameter: nn.Parameter, mesh: DeviceMesh) -> None:
+    """Let a parameter that every rank holds learn from what it did on all of them."""
+
+    def total(part: Tensor) -> Tensor:
+        return DTensor.from_local(part, mesh, [Partial()]).full_tensor()
+
+    parameter.register_hook(total)
 
 
 def _summed(module: nn.Module, args: tuple[Any, ...], part: DTensor) -> Tensor:
@@ -139,8 +137,8 @@ def _enter(module: nn.Module, enter: Callable[[Tensor], Tensor]) -> None:
     module.register_forward_pre_hook(hook, with_kwargs=True)
 
 
-def _enter_own_masks(module: nn.Module, mesh: DeviceMesh, n_heads: int) -> None:
-    """A mask that tells all heads apart says to the heads of a rank what it says to them."""
+def enter_own_masks(module: nn.Module, mesh: DeviceMesh, n_heads: int) -> None:
+    """Let a mask that tells all heads apart say to the heads of a rank what it says to them."""
     n_own = n_heads // mesh.size()
     first = mesh.get_local_rank() * n_own
 
@@ -151,52 +149,3 @@ def _enter_own_masks(module: nn.Module, mesh: DeviceMesh, n_heads: int) -> None:
         return (), given
 
     module.register_forward_pre_hook(hook, with_kwargs=True)
-
-
-# --- the command ---------------------------------------------------------------------------
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="torchrun --nproc-per-node=2 -m mhsa_lib.parallel",
-        description="Shard the heads of an attention over ranks; compare with one process.",
-    )
-    parser.add_argument("--d-model", type=int, default=12)
-    parser.add_argument("--n-heads", type=int, default=4)
-    parser.add_argument("--n-kv-heads", type=int, help="heads of keys; default: all")
-    parser.add_argument("--fused", action="store_true", help="instead of the five stages")
-    parser.add_argument("--tokens", type=int, default=6)
-    parser.add_argument("--float32", action="store_true", help="instead of float64")
-    parser.add_argument("--leave-out", choices=["forward", "backward"], help="its all-reduce")
-    parser.add_argument("--timeout", type=float, default=60, help="seconds a rank waits")
-    return parser.parse_args()
-
-
-def _drawn(given: argparse.Namespace) -> tuple[Any, Tensor]:
-    checks.positive(tokens=given.tokens)
-    torch.manual_seed(0)
-    n_kv_heads = given.n_heads if given.n_kv_heads is None else given.n_kv_heads
-    sizes = given.d_model, given.n_heads, n_kv_heads
-    drawn: Any = standard_attention(*sizes, bias=True)
-    drawn = FusedMultiHeadAttention.from_attention(drawn) if given.fused else drawn
-    dtype = torch.float32 if given.float32 else torch.float64
-    return drawn.to(dtype), torch.randn(2, given.tokens, given.d_model, dtype=dtype)
-
-
-def main() -> None:
-    """Print the shapes, the collectives and the differences; exit with 1 if they differ."""
-    given = _arguments()
-    try:
-        drawn, x = _drawn(given)
-        with process_group(given.timeout) as mesh:
-            drawn, x = drawn.to(mesh.device_type), x.to(mesh.device_type)
-            divided = parallelize(deepcopy(drawn), mesh)
-            here = comparison.compare(drawn, divided, x, given.leave_out)
-            everywhere = comparison.gathered(here)
-            if mesh.get_rank() == 0:
-                print(comparison.text(everywhere), flush=True)
-            dist.barrier()  # or torchrun would stop a rank that prints, for another's exit
-    except ValueError as error:
-        first = os.environ.get("RANK", "0") == "0"
-        sys.exit(f"mhsa_lib.parallel: {error}" if first else 1)
-    sys.exit(any(rank.differs for rank in everywhere))

@@ -14,16 +14,17 @@ from pathlib import Path
 
 import torch
 from jaxtyping import install_import_hook
-from torch.distributed.device_mesh import init_device_mesh
 
 # Ranks check shapes; who only imports this file must not find the hook installed.
 is_rank = __name__ == "__main__"
 with install_import_hook("mhsa_lib", "beartype.beartype") if is_rank else nullcontext():
-    from mhsa_lib import MultiHeadAttention, masks, remember, trace
+    from mhsa_lib import masks, remember, trace
     from mhsa_lib.parallel import comparison
-    from mhsa_lib.parallel.tensor_parallel import parallelize, process_group
-    from mhsa_lib.variants import MultiQueryAttention
-    from tests.helpers.sharded import CROSSED, KINDS, drawn, fused
+    from mhsa_lib.parallel.process_group import process_group
+    from mhsa_lib.parallel.tensor_parallel import parallelize
+    from tests.helpers.on_ranks_refused import refusals
+    from tests.helpers.on_ranks_tokens import by_tokens
+    from tests.helpers.sharded import CROSSED, KINDS, LATENT, drawn
 
 DEAD = 3  # exit status of a rank that dies
 
@@ -31,7 +32,7 @@ DEAD = 3  # exit status of a rank that dies
 def equal(mesh):
     """Outputs and gradients against one process, for every kind and dtype."""
     found = {}
-    for kind in KINDS:
+    for kind in KINDS | LATENT:
         for dtype in comparison.TOLERANCE:
             whole, x = drawn(kind, dtype)
             rank = comparison.compare(whole, parallelize(deepcopy(whole), mesh), x)
@@ -114,7 +115,7 @@ def calls(mesh):
 def decoding(mesh):
     """Token by token with a cache that holds the heads of this rank."""
     found = {}
-    for kind in ("mha", "gqa", "rotary", "fused", "fused gqa"):
+    for kind in ("mha", "gqa", "rotary", "fused", "fused gqa", "latent"):
         whole, x = drawn(kind)
         wanted = whole(x, mask=masks.causal)
         divided = parallelize(whole, mesh)
@@ -126,7 +127,7 @@ def decoding(mesh):
             else:
                 with remember(divided) as cache:
                     steps = [divided(t, mask=masks.causal) for t in x.split(1, dim=1)]
-                heads = cache["v_heads"].shape[1]
+                heads = 0 if "latent" in cache else cache["v_heads"].shape[1]
         found[kind] = [comparison.far(torch.cat(steps, dim=1), wanted), heads]
     return found
 
@@ -134,7 +135,7 @@ def decoding(mesh):
 def learning(mesh):
     """After a step of training, with other weights on every rank and part of them frozen."""
     found = {}
-    for kind in KINDS:
+    for kind in KINDS | LATENT:
         whole, x = drawn(kind)
         other, _ = drawn(kind, seed=mesh.get_rank())
         for attention in (whole, other):
@@ -167,32 +168,6 @@ def shapes(mesh):
     }
 
 
-def refusals(mesh):
-    """What cannot be sharded is refused, and left as it was."""
-    found = {}
-    attentions = {
-        "n_heads": MultiHeadAttention(12, 3),
-        "n_kv_heads": MultiQueryAttention(12, 4),
-        "fused": fused(MultiHeadAttention(12, 3)),
-        "twice": parallelize(MultiHeadAttention(12, 4), mesh),
-    }
-    for name, attention in attentions.items():
-        before, x = deepcopy(attention), torch.randn(6, 12)
-        found[name] = refused(attention, mesh)
-        same = comparison.far(attention(x), before(x)) == 0
-        found[name] += " kept" if same and str(attention) == str(before) else " CHANGED"
-    found["mesh"] = refused(MultiHeadAttention(12, 4), init_device_mesh("cpu", (1, 2)))
-    return found
-
-
-def refused(attention, mesh):
-    try:
-        parallelize(attention, mesh)
-    except ValueError as error:
-        return str(error)
-    return "NOT REFUSED"
-
-
 def alone(mesh):
     """Rank 1 dies between two passes; others would wait for much longer."""
     attention, x = drawn("mha")
@@ -212,7 +187,7 @@ def ended(call):
     return ["NO ERROR", 0]
 
 
-EXPERIMENTS = equal, left_out, talk, calls, decoding, learning, shapes, refusals
+EXPERIMENTS = equal, left_out, talk, calls, decoding, learning, by_tokens, shapes, refusals
 
 
 def main(folder: Path, *die: str) -> None:

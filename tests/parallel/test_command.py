@@ -7,7 +7,7 @@ import pytest
 import torch
 from packaging.version import Version
 
-from mhsa_lib.parallel import tensor_parallel
+from mhsa_lib.parallel import command as module
 from tests.parallel.processes import TORCHRUN, environment
 
 
@@ -36,7 +36,7 @@ def test_torchrun_shows_shapes_talk_and_equality(tmp_path):
 def command(monkeypatch, capsys, *arguments):
     monkeypatch.setattr(sys, "argv", ["parallel", *arguments])
     with pytest.raises(SystemExit) as ended:
-        tensor_parallel.main()
+        module.main()
     return ended.value.code, capsys.readouterr().out
 
 
@@ -44,7 +44,9 @@ def command(monkeypatch, capsys, *arguments):
     Version(torch.__version__) < Version("2.7"),
     reason="torch 2.5 cannot shard over one rank, and 2.6 sums over it all the same",
 )
-@pytest.mark.parametrize("more", [[], ["--fused", "--n-kv-heads", "2", "--float32"]])
+@pytest.mark.parametrize(
+    "more", [[], ["--fused", "--n-kv-heads", "2", "--float32"], ["--d-latent", "4"]]
+)
 def test_one_process_by_itself_says_nothing(monkeypatch, capsys, more):
     code, printed = command(monkeypatch, capsys, *more)
     assert not code
@@ -58,6 +60,9 @@ def test_one_process_by_itself_says_nothing(monkeypatch, capsys, more):
         (["--n-heads", "5"], "mhsa_lib.parallel: n_heads=5 does not divide d_model=12"),
         (["--n-kv-heads", "3"], "mhsa_lib.parallel: n_kv_heads=3 does not divide n_heads=4"),
         (["--tokens", "0"], "mhsa_lib.parallel: tokens=0 is not a size"),
+        (["--cut", "tokens", "--fused"], "mhsa_lib.parallel: FusedMultiHeadAttention may need"),
+        (["--cut", "tokens", "--leave-out", "forward"], "mhsa_lib.parallel: --leave-out names"),
+        (["--d-latent", "4", "--fused"], "mhsa_lib.parallel: --d-latent has five stages"),
         (["--timeout", "0"], "mhsa_lib.parallel: timeout=0.0 leaves no time to meet"),
     ],
 )
@@ -72,7 +77,7 @@ def test_the_command_fails_where_numbers_differ(monkeypatch, capsys):
         torch.nn.init.zeros_(attention.W_O.weight)
         return attention
 
-    monkeypatch.setattr(tensor_parallel, "parallelize", halved)
+    monkeypatch.setitem(module.WAYS, "heads", module.WAYS["heads"]._replace(divide=halved))
     code, printed = command(monkeypatch, capsys)
     assert code
     assert "output                       less" not in printed

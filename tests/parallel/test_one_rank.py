@@ -6,10 +6,10 @@ import torch
 from mhsa_lib import FusedMultiHeadAttention, LatentAttention, MultiHeadAttention, rope
 from mhsa_lib.parallel.one_rank import divisible, shard_of
 from mhsa_lib.variants import GroupedQueryAttention
-from tests.helpers.sharded import KINDS, drawn
+from tests.helpers.sharded import KINDS, LATENT, drawn
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS | LATENT)
 @pytest.mark.parametrize("n", [1, 2])
 def test_shards_add_up(kind, n):
     whole, x = drawn(kind)
@@ -56,8 +56,11 @@ def test_every_rank_needs_whole_heads_of_both_kinds():
 
 
 def test_stages_that_may_mix_heads_are_refused():
-    with pytest.raises(ValueError, match="project=LatentProject may mix its heads; only Proj"):
-        divisible(LatentAttention(12, 4, d_latent=4, d_rope=2), 2)
+    latent = LatentAttention(12, 4, d_latent=4, d_rope=2)
+    divisible(latent, 2)
+    latent.split.W_UV = torch.nn.Sequential(latent.split.W_UV, torch.nn.Linear(12, 12))
+    with pytest.raises(ValueError, match=r"split.W_UV=Sequential may mix its heads; only Lin"):
+        divisible(latent, 2)
 
 
 def test_parameters_that_all_heads_use_are_refused():

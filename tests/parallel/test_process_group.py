@@ -4,11 +4,11 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from mhsa_lib.parallel import tensor_parallel
+from mhsa_lib.parallel.process_group import process_group
 
 
 def test_together_waits_as_long_as_it_is_told():
-    with tensor_parallel.process_group(7):
+    with process_group(7):
         backend = dist.group.WORLD._get_backend(torch.device("cpu"))
         assert backend.options._timeout.total_seconds() == 7
 
@@ -17,6 +17,6 @@ def test_together_waits_as_long_as_it_is_told():
 def test_some_time_is_needed_to_meet(seconds):
     with (
         pytest.raises(ValueError, match="leaves no time to meet"),
-        tensor_parallel.process_group(seconds),
+        process_group(seconds),
     ):
         pass

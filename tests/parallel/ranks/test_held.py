@@ -28,6 +28,11 @@ def test_a_cache_holds_the_heads_of_its_rank(ranks, kind, heads):
         assert held == heads
 
 
+def test_a_latent_is_whole_on_every_rank(ranks):
+    assert [rank["decoding"]["latent"][1] for rank in ranks] == [0, 0]
+    assert max(rank["decoding"]["latent"][0] for rank in ranks) < 1e-10
+
+
 @pytest.mark.parametrize(("kind", "heads"), [("fused", 2), ("fused gqa", 1)])
 def test_so_does_the_cache_of_a_fused_attention(ranks, kind, heads):
     for rank in ranks:

@@ -45,4 +45,32 @@ MUTANTS = [
         'for name in {"n_heads"} &',
         "parallel/one_rank",
     ),
+    Mutant(
+        "parallel: what makes the latents learns from the heads of one rank",
+        "parallel/tensor_parallel.py",
+        "parameter.register_hook(total)",
+        "parameter.register_hook(lambda part: part)",
+        "parallel/ranks/equal",
+    ),
+    Mutant(
+        "shard: a latent is made for other heads",
+        "parallel/one_rank.py",
+        "return [up, split.W_UK, split.W_UV]",
+        "return [up, split.W_UV, split.W_UV]",
+        "parallel/one_rank",
+    ),
+    Mutant(
+        "tokens: blocks come back as heads",
+        "parallel/ulysses.py",
+        ".movedim(0, -4).flatten(-4, -3)",
+        ".movedim(0, -3).flatten(-4, -3)",
+        "parallel/ranks/equal",
+    ),
+    Mutant(
+        "tokens: nobody asks how long the other blocks are",
+        "parallel/ulysses.py",
+        "if len(set(found)) > 1:",
+        "if not found:",
+        "parallel/ranks/refusals",
+    ),
 ]

@@ -1,0 +1,102 @@
+"""Tokens on several devices: every rank keeps a block of the text, and heads are exchanged.
+
+Project, split, concat and W_O treat every token alone, so a rank does them for its own tokens.
+Attend needs all tokens, but one head at a time. So an all-to-all before it gives every rank all
+tokens of some heads, and one behind it gives every rank all heads of its own tokens back. What
+changes is one stage::
+
+    rank 0: tokens 0-2, all heads  ─┐             ┌─ rank 0: heads 0, 1, all tokens
+                                    ├ all-to-all ─┤                                  (and back)
+    rank 1: tokens 3-5, all heads  ─┘             └─ rank 1: heads 2, 3, all tokens
+
+There cannot be more ranks than heads of keys. Positions are not turned here: a rotary split
+would take the first token of every block for the first of the text.
+
+Source: Jacobs et al., "DeepSpeed Ulysses", arXiv 2309.14509.
+"""
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed._functional_collectives import all_to_all_single_autograd
+from torch.distributed.device_mesh import DeviceMesh
+
+from mhsa_lib.accept import kinds, known
+from mhsa_lib.parallel.one_rank import divisible
+from mhsa_lib.parallel.tensor_parallel import add_up_gradients, enter_own_masks
+
+
+class ExchangedAttend(nn.Module):
+    """Attend to all tokens with the heads of this rank; come and go with all heads."""
+
+    def __init__(self, attend: nn.Module, mesh: DeviceMesh) -> None:
+        super().__init__()
+        self.attend, self.mesh = attend, mesh
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Any = None) -> Tensor:
+        """As ``Attend``, of heads (…, head, token, d_head); every rank has as many tokens."""
+        _same_everywhere(self.mesh, queries=q.shape[-2], keys=k.shape[-2])
+        q, k, v = (self.all_tokens(heads) for heads in (q, k, v))
+        return self.all_heads(self.attend(q, k, v, mask))
+
+    def all_tokens(self, heads: Tensor) -> Tensor:
+        """(…, head, own token, d) → (…, own head, token, d)."""
+        parts = heads.unflatten(-3, (self.mesh.size(), -1)).movedim(-4, 0)
+        return self._exchange(parts).movedim(0, -3).flatten(-3, -2)
+
+    def all_heads(self, heads: Tensor) -> Tensor:
+        """(…, own head, token, d) → (…, head, own token, d)."""
+        parts = heads.unflatten(-2, (self.mesh.size(), -1)).movedim(-3, 0)
+        return self._exchange(parts).movedim(0, -4).flatten(-4, -3)
+
+    def _exchange(self, parts: Tensor) -> Tensor:
+        """Part i goes to rank i; what comes from rank i becomes part i."""
+        group = self.mesh.get_group()
+        return all_to_all_single_autograd(parts.contiguous(), None, None, group)
+
+
+def exchange_heads(attention: Any, mesh: DeviceMesh) -> Any:
+    """Let every rank of ``mesh`` keep a block of the tokens: one stage, attend, is replaced.
+
+    Every rank calls this, then the result with its own block, ``x.chunk(ranks, dim=-2)[rank]``,
+    and gets its block of ``y``. Weights are those of rank 0, whole on every rank, and their
+    gradients are added up. A mask is that of the whole text. Raises ``TypeError`` for another
+    attention than the five stages and ``ValueError`` for another stage in it, for heads or
+    heads of keys that ranks cannot share evenly and for a mesh of several axes, before anything
+    is changed; in a pass ``ValueError`` for blocks of different length.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> from mhsa_lib.parallel.process_group import process_group
+    >>> with process_group() as mesh:
+    ...     mha = exchange_heads(MultiHeadAttention(12, 4), mesh)
+    ...     mha(torch.randn(6, 12, device=mesh.device_type)).shape
+    torch.Size([6, 12])
+    """
+    if mesh.ndim != 1:
+        raise ValueError(f"mesh has {mesh.ndim} axes; tokens are cut along one, mesh['sp'].")
+    why = "may need the positions of all tokens, or mix its heads"
+    known.stages(attention, why, "replace that stage, or cut by heads", kinds.STANDARD)
+    divisible(attention, mesh.size())
+    enter_own_masks(attention, mesh, attention.n_heads)
+    for parameter in attention.parameters():
+        dist.broadcast(parameter.data, group=mesh.get_group(), group_src=0)
+        if parameter.requires_grad:
+            add_up_gradients(parameter, mesh)
+    attention.attend = ExchangedAttend(attention.attend, mesh)
+    return attention
+
+
+def _same_everywhere(mesh: DeviceMesh, **sizes: int) -> None:
+    """Blocks are equally long; ranks that wait for other sizes would mix up tokens."""
+    here = torch.tensor([*sizes.values()], device=mesh.device_type)
+    there = [torch.empty_like(here) for _ in range(mesh.size())]
+    dist.all_gather(there, here, group=mesh.get_group())
+    for i, name in enumerate(sizes):
+        found = [int(each[i]) for each in there]
+        if len(set(found)) > 1:
+            raise ValueError(
+                f"ranks hold {found} {name}; give every rank a block of the same length, "
+                f"filled up and masked where the text is shorter."
+            )
