@@ -1,7 +1,8 @@
 """Parameters, FLOPs and bytes by formula, and the sizes and machines that they are put in.
 
 ``formulas`` are those of plain attention, ``variant_costs`` of all variants. Real models are in
-``configurations``, what limits a stage in ``roofline``, how fast a machine is in ``hardware``.
+``configurations``, what limits a stage in ``roofline``, what limits all of them together in
+``whole_model``, how fast a machine is in ``hardware``.
 """
 
 from mhsa_lib.costs.formulas import bytes_of as bytes_of

@@ -121,6 +121,21 @@ HINTS = {
         "The totals are exp(log_a) and exp(log_b); their shares are a softmax of the two.",
         "Of two numbers that is sigmoid(log_a − log_b): a mean of z_a and z_b with it.",
     ),
+    "believed": (
+        "An A/A pair is the same code twice. How far apart may it come out here?",
+        "A gain is believed when the upper quartile, too, lies below the band.",
+        "The band ends at 0.95: whose three numbers are all below it?",
+    ),
+    "ratio_of_rounds": (
+        "In one round both were timed on the same machine, at the same speed.",
+        "So divide round by round: one ratio for each.",
+        "statistics.median(a / b for a, b in zip(ours, raw))",
+    ),
+    "gate": (
+        "Draw q, k and v with `draw`, run the formula and the implementation, and compare.",
+        "What does a comparison with NaN say? And would one sequence tell about a batch?",
+        "torch.allclose(run(q, k, v), right(q, k, v), atol=1e-5) is False for NaN.",
+    ),
     "sequences_that_fit": (
         "First the bytes of one token: layers · 2 · key heads · width · bytes.",
         "28 · 2 · 4 · 128 · 2 for a token, times 32,768 for a sequence.",
@@ -130,6 +145,21 @@ HINTS = {
         "Changing the pairing alone changes the scores: what has to change with it?",
         "The rows of W_Q and W_K are reordered inside every head.",
         "pairing.with_pairing(meta, rope.HALVES) does both.",
+    ),
+    "latents_that_fit": (
+        "What does a token leave in one layer? A latent, and what else?",
+        "(512 + 64) numbers of 2 bytes, in 61 layers.",
+        "60 * 2**30 divided by that, rounded down.",
+    ),
+    "absorbed_scores": (
+        "The scores are q (c W_UK)ᵀ. Where may the brackets stand?",
+        "(c W_UK)ᵀ = W_UKᵀ cᵀ, so q can meet W_UKᵀ first.",
+        "(q @ W_UK.mT) @ latents.mT",
+    ),
+    "compressed": (
+        "Which matrices of rank d_latent lie closest to W?",
+        "torch.linalg.svd(W, full_matrices=False) gives U, S, V; the largest come first.",
+        "Down: U[:, :width] * S[:width]; up: V[:width].",
     ),
     "rounded": (
         "256 values: choose how large a step is, then round to whole steps.",

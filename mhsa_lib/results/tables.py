@@ -12,11 +12,16 @@ NUMBER = CELL + ";text-align:right;white-space:nowrap;font-variant-numeric:tabul
 
 @dataclass(frozen=True, repr=False)
 class Sheet:
-    """Rows of words under a caption; it draws itself in a notebook."""
+    """Rows of words under a caption; it draws itself in a notebook.
+
+    On a page of the book a ``sorted`` one is sorted by a click on a column's head, and filtered
+    by words.
+    """
 
     caption: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    sorted: bool = False
 
     def __repr__(self) -> str:
         widths = [max(map(len, column)) for column in zip(self.head, *self.rows, strict=True)]
@@ -38,9 +43,38 @@ class Sheet:
             f'<div class="mhsa-bench"><p style="margin:0 0 .3em">{escape(self.caption)}</p>'
             f'<div role="group" tabindex="0" aria-label="{escape(self.caption)}" '
             'style="overflow-x:auto;max-width:100%">'
-            '<table style="border-collapse:collapse;font-size:.85em;color:inherit;margin:0">'
+            f"<table{' data-sorted' * self.sorted} "
+            'style="border-collapse:collapse;font-size:.85em;color:inherit;margin:0">'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
         )
+
+
+def ratios(races: Sequence[Race]) -> Sheet:
+    """A row per cell, its sizes in columns of their own: ours, the best correct peer, both."""
+    rows = tuple(
+        (
+            race.cell.mode,
+            str(race.cell.batch),
+            str(race.cell.n_tokens),
+            str(race.cell.d_model),
+            f"{race.cell.n_heads} on {race.cell.kv_heads}",
+            "" if race.cell.mode == "decode" else race.cell.mask,
+            race.cell.precision,
+            str(race.cell.n_layers),
+            f"{race.raw_ms:.3g}",
+            _middle(race.entry(OURS).ratio),
+            race.best_peer,
+            _middle(race.entry(race.best_peer).ratio),
+            _middle(race.against_best),
+        )
+        for race in races
+    )
+    head = (
+        "mode", "batch", "tokens", "d_model", "heads", "mask", "precision", "layers",
+        "raw, ms", "ours / raw", "best peer", "its / raw", "ours / best",
+    )  # fmt: skip
+    caption = "Time relative to raw, median of interleaved rounds; below 1 is faster."
+    return Sheet(caption, head, rows, sorted=True)
 
 
 def table(races: Sequence[Race]) -> Sheet:

@@ -17,8 +17,9 @@ from tests.results.reports import CELL, made, report
         tables.entries(made()),
         tables.memory(report()),
         tables.missing(report()),
+        tables.ratios([made()]),
     ],
-    ids=["table", "entries", "memory", "missing"],
+    ids=["table", "entries", "memory", "missing", "ratios"],
 )
 def test_a_table_draws_itself_in_text_and_in_html(sheet):
     lines = repr(sheet).splitlines()
@@ -35,6 +36,19 @@ def test_the_table_says_ratio_band_verdict_and_goal():
         "12.5", "0.94 (0.93–0.95)", "raw 1.00", "0.94", "±5%", "ahead, disturbed",
         "≤ 0.93 raw", "no", "27%",
     )  # fmt: skip
+
+
+def test_the_sizes_of_a_ratio_stand_in_columns_of_their_own():
+    sheet = tables.ratios([made(0.94)])
+    found = dict(zip(sheet.head, sheet.rows[0], strict=True))
+    assert (found["batch"], found["tokens"]) == (str(CELL.batch), str(CELL.n_tokens))
+    assert (found["ours / raw"], found["best peer"], found["ours / best"]) == (
+        "0.94",
+        "raw",
+        "0.94",
+    )
+    assert "<table data-sorted " in sheet._repr_html_()
+    assert "data-sorted" not in tables.table([made()])._repr_html_()
 
 
 def test_where_a_goal_is_missed_a_profile_says_why(tmp_path):

@@ -21,6 +21,7 @@ FILES = {  # in node_modules: in vendor/
     "mathjax/es5/input/tex/extensions": "mathjax/input/tex/extensions",
     "mathjax/es5/output/chtml/fonts/woff-v2": "mathjax/output/chtml/fonts/woff-v2",
     "minisearch/dist/umd/index.js": "minisearch.js",
+    "simple-datatables/dist/umd/simple-datatables.js": "simple-datatables.js",
     "requirejs/require.js": "require.min.js",
     "d3/dist/d3.min.js": "d3.min.js",
     "jquery/dist/jquery.min.js": "jquery.min.js",
