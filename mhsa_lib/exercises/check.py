@@ -31,6 +31,8 @@ from mhsa_lib.exercises import (
     chapter_23,
     chapter_24,
     chapter_25,
+    chapter_26,
+    chapter_27,
     core,
     experiments,
     own,
@@ -72,6 +74,8 @@ ROOMS = (
     chapter_23,
     chapter_24,
     chapter_25,
+    chapter_26,
+    chapter_27,
 )
 EXERCISES: dict[str, Exercise] = {
     name: each for room in ROOMS for name, each in room.EXERCISES.items()

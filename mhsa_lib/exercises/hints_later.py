@@ -256,4 +256,34 @@ HINTS = {
         "Its value is zero, so its weight is dropped after the softmax.",
         "nn.functional.pad(scores, (0, 1)), softmax, [..., :-1]; pad a mask with True.",
     ),
+    "head_budget": (
+        "How many bytes does a token leave in one layer? A key and a value of 8 heads.",
+        "18 layers keep all 131,072 tokens, 18 keep 128.",
+        "2 * 8 * 64 * 2 * (18 * 131_072 + 18 * 128)",
+    ),
+    "delta_step": (
+        "What does the state say about k now? That is k @ S.",
+        "It should say v. The difference, v - k @ S, goes to the row of k.",
+        "S + b * torch.outer(k, v - k @ S)",
+    ),
+    "copied_share": (
+        "Where does a head look most at every step? weights.argmax(-1).",
+        "A step counts if that place is in the needle and holds the token that is written.",
+        "Collect the tokens of these steps in a set, and divide by the needle's set.",
+    ),
+    "smaller_caches": (
+        "What does plain attention leave of a token? 2 · 4,096 numbers.",
+        "sum(cost.cached.values()) of each, in the table.",
+        "Three are below 8,192; one of them shares key columns among all heads.",
+    ),
+    "equal_latent": (
+        "8 key heads of 128 leave a key and a value: how many numbers?",
+        "2,048. Latent attention leaves d_latent + 64.",
+        "2 * 8 * 128 - 64",
+    ),
+    "disguised": (
+        "At which setting is a variant plain attention? Its docstring says: Is MHA when.",
+        "Grouped attention with as many heads of keys as of queries has the same parameters.",
+        "variants.GroupedQueryAttention(12, 3, 3), then load_state_dict(plain.state_dict()).",
+    ),
 }
