@@ -47,3 +47,33 @@ def test_where_there_is_no_glibc_nothing_is_given_back(monkeypatch):
     monkeypatch.setattr(heap.sys, "platform", "win32")
     monkeypatch.setattr(heap.ctypes, "CDLL", no_library)
     heap.give_back()
+
+
+KEPT = """
+import time, torch
+from mhsa_lib.bench import heap
+kept = heap.keep()
+for _ in range(3):
+    torch.empty(2**24).fill_(1)
+from pathlib import Path
+faults = lambda: int(Path("/proc/self/stat").read_text().split()[9])
+before = faults()
+torch.empty(2**24).fill_(1)
+print(kept, faults() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator is Linux's")
+def test_memory_that_was_used_is_used_again_when_asked():
+    run = subprocess.run(
+        [sys.executable, "-c", KEPT], capture_output=True, text=True, check=True
+    )
+    kept, faults = run.stdout.split()
+    if kept == "False":
+        pytest.skip("there is no glibc here, so nothing can be asked of it")
+    assert int(faults) < 100  # of 16,384 pages
+
+
+def test_without_glibc_nothing_is_kept(monkeypatch):
+    monkeypatch.setattr(heap.sys, "platform", "win32")
+    assert heap.keep() is False
