@@ -38,6 +38,7 @@ def _fault_of_disguise(disguised: Any) -> str:
     if not isinstance(disguised, tuple | list) or len(disguised) != 2:
         return "Hand over both, (plain, disguised)."
     plain, other = disguised
+    layers: tuple[Any, Any] = (plain, other)
     if not isinstance(plain, MultiHeadAttention) or type(plain) is not MultiHeadAttention:
         return "The first is to be a MultiHeadAttention."
     kinds = tuple(kind for kind in vars(variants).values() if isinstance(kind, type))
@@ -49,7 +50,7 @@ def _fault_of_disguise(disguised: Any) -> str:
     if x.shape[-1] != plain.d_model:
         return "Take the running attention, 12 wide."
     with torch.no_grad():
-        one, two = (layer(x.to(layer.W_O.weight)).double() for layer in (plain, other))
+        one, two = (layer(x.to(layer.W_O.weight)).double() for layer in layers)
     if one.shape != two.shape:
         return f"The outputs have shapes {tuple(one.shape)} and {tuple(two.shape)}."
     far = (one - two).abs().max()
@@ -68,7 +69,9 @@ EXERCISES: dict[str, Exercise] = {
             frozenset({"GQA", "MLA", "mixture"}): (
                 "A mixture chooses heads per token, but keeps the keys of all of them."
             ),
-            frozenset(COSTS): "Two of them keep as much as plain attention, and one keeps more.",
+            frozenset(
+                COSTS
+            ): "Two of them keep as much as plain attention, and one keeps more.",
         },
     ),
     "equal_latent": Value(
