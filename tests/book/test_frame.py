@@ -47,6 +47,21 @@ def test_no_chapter_of_the_first_parts_takes_more_than_fifteen_minutes(chapters,
     assert max(minutes.values()) <= 15
 
 
+LONGER = {"10": 23, "12": 23, "12b": 22, "14": 25}
+"""Minutes of chapters whose printed verdicts and own checks would have to go."""
+
+
+def test_later_chapters_take_twenty_minutes_or_are_known_to_take_longer(chapters, say):
+    minutes = {}
+    for page in chapters:
+        number = page.name.removeprefix("notebooks/").partition("_")[0]
+        if number[:2].isdigit() and number >= "10":
+            said = page.soup.select_one(".book-time").text
+            minutes[number] = int(re.match(r"(\d+) min to read and run", said)[1])
+    say("Minutes to read", [" ".join(f"{n}: {m}" for n, m in sorted(minutes.items()))])
+    assert {n: m for n, m in minutes.items() if m > LONGER.get(n, 20)} == {}
+
+
 def test_every_chapter_can_be_downloaded_as_its_plain_edition(chapters):
     for page in chapters:
         link = page.soup.select_one(".book-facts a[download]")

@@ -118,6 +118,22 @@ def test_a_chapter_can_be_read_in_one_sitting(chapter):
     assert len(markdown(chapter).split()) <= 3000
 
 
+def test_a_chapter_shows_no_more_than_thirty_cells_before_its_exercises(chapter):
+    text = chapter.cells[
+        : next(
+            i
+            for i, c in enumerate(chapter.cells)
+            if c.cell_type == "markdown" and re.search(r"^## Exercises", c.source, re.MULTILINE)
+        )
+    ]
+    shown = [
+        c
+        for c in text
+        if c.cell_type == "code" and c.id != "bootstrap" and not tags(c) & HIDDEN
+    ]
+    assert len(shown) <= 30
+
+
 def test_no_two_code_cells_in_a_row(notebook):
     """Except hidden ones, and a check (tag `check`) right after what it checks."""
     cells = [cell for cell in notebook.cells if not tags(cell) & HIDDEN]
