@@ -78,7 +78,13 @@ def is_shown(written, values):
 
 def listed(stem):
     number = re.match(r"\d\d[a-z]?", stem)[0]
-    return {str(n) for chapters in ELSEWHERE.values() for n in chapters.get(number, [])}
+    return {
+        str(n)
+        for chapters in ELSEWHERE.values()
+        for chapter, numbers in chapters.items()
+        if str(chapter) == number
+        for n in numbers
+    }
 
 
 @pytest.mark.parametrize("stem", CHAPTERS)
@@ -101,5 +107,5 @@ def test_a_wrong_number_is_found():
     assert is_shown("0.84", {0.8362})
     assert is_shown("84", {0.8362})
     assert is_shown("8.4", {8_360_000.0})
-    assert not is_shown("0.84", {0.8449, 0.83})
+    assert not is_shown("0.84", {0.8455, 0.83})
     assert not is_shown("0.85", {0.8362})
