@@ -1,7 +1,6 @@
 """The built pages, read once, and one browser for all that open them."""
 
 import sys
-from collections import defaultdict
 
 import pytest
 
@@ -70,28 +69,6 @@ def dark(chromium):
 def served(site):
     with browser.serve(site) as address:
         yield address
-
-
-@pytest.fixture
-def say(record_property):
-    """Lines for the end of the run, which are shown when the test passes too."""
-
-    def lines(title, rows):
-        record_property("said", [title, *rows])
-
-    return lines
-
-
-def pytest_terminal_summary(terminalreporter):
-    sections = defaultdict(list)
-    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
-        for name, (title, *rows) in report.user_properties:
-            if name == "said" and report.when == "call":
-                sections[title] += rows
-    for title, rows in sections.items():
-        terminalreporter.section(title)
-        for row in rows:
-            terminalreporter.write_line(row)
 
 
 @pytest.fixture(scope="module", params=["http", "file"])

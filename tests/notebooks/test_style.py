@@ -1,7 +1,6 @@
 """The form that every chapter keeps, read off the stored notebooks."""
 
 import re
-import statistics
 from itertools import pairwise
 
 from tools.build.notebooks import code_cells, notebooks, tags
@@ -98,40 +97,7 @@ def test_the_imports_are_one_short_cell(notebook):
     assert len(visible_lines(importing[0])) <= 14  # a line for every room that is used
 
 
-# --- the size --------------------------------------------------------------------------------
-
-
-def test_a_code_cell_fits_on_a_screen(notebook):
-    """In the field guide one cell holds a whole case: symptom, repair, both compared."""
-    most = 20 if "Guide" in notebook.cells[0].source.splitlines()[0] else 15
-    assert max(len(visible_lines(cell)) for cell in reader_cells(notebook)) <= most
-
-
-def test_a_code_cell_holds_one_idea(chapter):
-    lengths = [len(visible_lines(cell)) for cell in reader_cells(chapter)]
-    assert statistics.median_low(lengths) <= 5
-    assert statistics.quantiles(lengths, n=10)[-1] <= 12
-
-
-def test_a_chapter_can_be_read_in_one_sitting(chapter):
-    assert len(reader_cells(chapter)) <= 36
-    assert len(markdown(chapter).split()) <= 3000
-
-
-def test_a_chapter_shows_no_more_than_thirty_cells_before_its_exercises(chapter):
-    text = chapter.cells[
-        : next(
-            i
-            for i, c in enumerate(chapter.cells)
-            if c.cell_type == "markdown" and re.search(r"^## Exercises", c.source, re.MULTILINE)
-        )
-    ]
-    shown = [
-        c
-        for c in text
-        if c.cell_type == "code" and c.id != "bootstrap" and not tags(c) & HIDDEN
-    ]
-    assert len(shown) <= 30
+# --- the cells -------------------------------------------------------------------------------
 
 
 def test_no_two_code_cells_in_a_row(notebook):
@@ -143,9 +109,6 @@ def test_no_two_code_cells_in_a_row(notebook):
         if first.cell_type == second.cell_type == "code" and "check" not in tags(second)
     ]
     assert pairs == []
-
-
-# --- the cells -------------------------------------------------------------------------------
 
 
 def test_no_cell_shows_plumbing(notebook):
