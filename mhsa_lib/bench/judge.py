@@ -94,7 +94,7 @@ def _passed(cell: Cell, extra: dict[str, Any]) -> tuple[dict[str, Entrant], dict
     entrants, entries, first = {}, {}, dict[str, float]()
     for name, build in builders.items():
         if name in LARGE and cell.mode == "training" and cell.n_tokens >= 2048:
-            reason = "not run here: as explicit softmax, and as slow"
+            reason = "not run here: writes the weights, as explicit softmax does"
             entries[name] = Entry(name, reason=reason)
             continue
         precision = "float32" if name in (UNIT, AGAIN) else cell.precision

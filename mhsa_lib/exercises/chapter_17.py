@@ -56,7 +56,7 @@ Run = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 def _right(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Causal attention, the function that all have to be."""
-    mask = masks.causal.dense(q.shape[-2], k.shape[-2])
+    mask = masks.causal.dense(q.shape[-2], k.shape[-2])[None]  # the same for all heads
     return F.mix(F.softmax(F.score(q, k, q.shape[-1] ** -0.5), mask), v)
 
 

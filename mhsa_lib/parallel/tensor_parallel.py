@@ -53,6 +53,7 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     several axes, and for an attention that is sharded already. Over one rank, torch 2.5 itself
     ends in an ``IndexError``; 2.6 and later do not.
 
+    >>> import torch
     >>> from mhsa_lib import MultiHeadAttention
     >>> from mhsa_lib.parallel.process_group import process_group
     >>> with process_group() as mesh:

@@ -24,9 +24,10 @@ def ratios(races: Sequence[Race], names: Sequence[str] | None = None) -> None:
     names = _order(races) if names is None else list(names)
     rows = math.ceil(len(races) / COLUMNS)
     fig = style.figure(style.WIDTH, rows * (ROW * len(names) + 0.5) + 0.5)
-    axes = fig.subplots(
+    grid = fig.subplots(
         rows, min(COLUMNS, len(races)), sharex=True, sharey=True, squeeze=False
-    ).flat
+    )
+    axes = list(grid.flat)
     low, high = _limits(races, names)
     for ax, race in zip(axes, races, strict=False):
         ax.set(xscale="log", xlim=(low, high), ylim=(len(names) - 0.3, -0.7))
@@ -45,7 +46,7 @@ def ratios(races: Sequence[Race], names: Sequence[str] | None = None) -> None:
         labels = [style.label(name, longest=24) for name in names]
         ax.set_yticks(range(len(names)), labels, parse_math=False)
         plain(ax, "", "")
-    for ax in list(axes)[len(races) :]:
+    for ax in axes[len(races) :]:
         ax.set_visible(False)
     fig.supxlabel("time / raw, logarithmic; × was not timed", fontsize=style.TEXT)
 
