@@ -84,7 +84,8 @@ def heads(
         raise ValueError(
             f"titles has {len(titles)} entries for {n_heads} heads; give one each."
         )
-    n_columns = min(n_heads, 4 if n_heads <= 16 else 8)
+    full = (n for n in (4, 5) if n_heads % n == 0)  # no row with gaps, where that is possible
+    n_columns = 8 if n_heads > 16 else next(full, min(n_heads, 4))
     n_rows = -(-n_heads // n_columns)
     left = style.text_width(tokens)
     width = min((style.WIDTH - left - BAR) / n_columns - 0.1, 2.2)
