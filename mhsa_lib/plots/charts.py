@@ -1,5 +1,6 @@
 """Curves and bars, labelled where they are."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -86,17 +87,21 @@ def name_ends(
     ys: Mapping[str, Sequence[float | int]],
     colours: Sequence[str] = style.SERIES,
 ) -> None:
-    """Write each name right of its curve, moved apart where ends come close."""
+    """Write each name right of its curve, moved apart where ends come close.
+
+    The end of a curve is its last point that is a number.
+    """
+    last = [_end(x, y) for y in ys.values()]
     ax.figure.draw_without_rendering()
     ax.set_ylim(ax.get_ylim())
     low, high = ax.get_window_extent().intervaly
-    ends = [float(ax.transData.transform((x[-1], y[-1]))[1]) for y in ys.values()]
+    ends = [float(ax.transData.transform(point)[1]) for point in last]
     places = _apart(ends, low, high, gap=18.0)
     back = ax.transData.inverted()
-    for i, (name, y) in enumerate(ys.items()):
+    for i, name in enumerate(ys):
         ax.annotate(
             style.label(name, longest=32),
-            (x[-1], y[-1]),
+            last[i],
             xytext=(1.04, back.transform((0, places[i]))[1]),
             textcoords=ax.get_yaxis_transform(),
             fontsize=style.TEXT,
@@ -105,6 +110,15 @@ def name_ends(
             parse_math=False,
             arrowprops={"arrowstyle": "-", "color": colours[i % len(colours)], "lw": 1},
         )
+
+
+def _end(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+    """The last point of a curve that is a number.
+
+    >>> _end([1, 2, 4], [8.0, 5.0, float("nan")])
+    (2, 5.0)
+    """
+    return [point for point in zip(x, y, strict=True) if not math.isnan(point[1])][-1]
 
 
 def _apart(ends: Sequence[float], low: float, high: float, gap: float) -> list[float]:
