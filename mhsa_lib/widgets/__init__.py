@@ -15,4 +15,5 @@ from mhsa_lib.widgets.scale_lab import ScaleLab as ScaleLab
 from mhsa_lib.widgets.sentence_lab import SentenceLab as SentenceLab
 from mhsa_lib.widgets.shape_tracer import ShapeTracer as ShapeTracer
 from mhsa_lib.widgets.stage_stepper import StageStepper as StageStepper
+from mhsa_lib.widgets.tile_lab import TileLab as TileLab
 from mhsa_lib.widgets.translator_lab import TranslatorLab as TranslatorLab

@@ -32,6 +32,7 @@ MAKE = {
     "SentenceLab": widgets.SentenceLab,
     "ShapeTracer": widgets.ShapeTracer,
     "StageStepper": widgets.StageStepper,
+    "TileLab": widgets.TileLab,
     "TranslatorLab": widgets.TranslatorLab,
 }
 every_figure = pytest.mark.parametrize("name", MAKE)

@@ -64,6 +64,12 @@ CELLS = {  # a figure, what is read of it, and what is set
         "shown.step, shown.x[1][0], shown.mask",
         "shown.x, shown.step = [[-7.5] * len(row) for row in shown.x], 'softmax'",
     ),
+    "TileLab": (
+        "shown = TileLab()",
+        "shown.mask, shown.step",
+        "shown.table, shown.mask, shown.step = '2,048 tokens, width 64', 'none', 0\n"
+        "shown.memory = 65536",
+    ),
     "TranslatorLab": (
         "shown = TranslatorLab()",
         "shown.sentence, shown.off",
@@ -224,6 +230,17 @@ def test_the_stage_stepper_and_python_change_each_other(met):
     stepper.change()
     expect(stepper.figure.locator("[aria-current=step]")).to_have_text("softmax")
     expect(cell(stepper.figure, "x", 0, 0)).to_contain_text("7.5")
+
+
+def test_the_tile_lab_and_python_change_each_other(met):
+    lab = met("TileLab")
+    lab.figure.get_by_label("mask").select_option("causal")
+    lab.figure.get_by_role("button", name="Next").click()
+    lab.arrived("('causal', 2)")
+    lab.change()
+    said = lab.figure.locator(".mhsa-said")
+    expect(said).to_contain_text("Tile 1 of 4,096: keys and values 0 to 31")
+    expect(lab.figure.get_by_label("table", exact=True)).to_have_value("2,048 tokens, width 64")
 
 
 def test_the_translator_lab_loads_from_python_and_they_change_each_other(met):
