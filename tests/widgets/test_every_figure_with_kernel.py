@@ -49,6 +49,12 @@ CELLS = {  # a figure, what is read of it, and what is set
         "shown.given, shown.correct",
         "shown.given = [2, 6, 12]",
     ),
+    "RanksLab": (
+        "shown = RanksLab()",
+        "shown.cut, shown.ranks",
+        "shown.model, shown.kind, shown.cut, shown.ranks = "
+        "'4 heads of width 3', 'latent', 'heads', 2",
+    ),
     "RepeaterLab": (
         "shown = RepeaterLab()",
         "shown.text, shown.off",
@@ -195,6 +201,17 @@ def test_predict_and_python_change_each_other(met):
     quiz.change()
     expect(field).to_have_value("2, 6, 12")
     expect(verdict).to_contain_text("Right.")
+
+
+def test_the_ranks_lab_and_python_change_each_other(met):
+    lab = met("RanksLab")
+    confirm(lab.figure.get_by_label("ranks, exactly"), "32")
+    lab.figure.get_by_label("cut by").select_option("tokens, heads exchanged")
+    lab.arrived("('tokens, heads exchanged', 8)")
+    lab.change()
+    said = lab.figure.locator(".mhsa-said")
+    expect(said).to_contain_text("Each of 2 ranks has 2 of 4 query heads")
+    expect(lab.figure.get_by_label("cut by")).to_have_value("heads")
 
 
 def test_the_repeater_lab_and_python_change_each_other(met):

@@ -100,17 +100,3 @@ export function movedByStages({ n, d_head }) {
 
 /** @type {(moved: MovedBytes) => number} */
 export const together = ({ q_z, k_v, tables }) => q_z + k_v + tables;
-
-/**
- * Everything that is counted, for a state. @type {(mask: string, n: number, d_head: number,
- *   memory: number) => Record<string, number>}
- */
-export function tilesCounted(mask, n, d_head, memory) {
-  const tile = largestTile(memory, n, d_head);
-  const plan = { n, d_head, tile, band: bandOf(mask, n) };
-  const rows = rowsOf(plan);
-  const computed = computedOf(rows);
-  const partial = rows.reduce((sum, row) => sum + row.partial, 0);
-  const skipped = (n / tile) ** 2 - computed;
-  return { tile, computed, partial, skipped, ...movedUpTo(plan, rows, computed - 1) };
-}
