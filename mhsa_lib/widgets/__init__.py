@@ -10,9 +10,11 @@ from mhsa_lib.widgets.mask_lab import MaskLab as MaskLab
 from mhsa_lib.widgets.output_sum import OutputSum as OutputSum
 from mhsa_lib.widgets.pass_stepper import PassStepper as PassStepper
 from mhsa_lib.widgets.predict import Predict as Predict
+from mhsa_lib.widgets.ranks_lab import RanksLab as RanksLab
 from mhsa_lib.widgets.repeater_lab import RepeaterLab as RepeaterLab
 from mhsa_lib.widgets.scale_lab import ScaleLab as ScaleLab
 from mhsa_lib.widgets.sentence_lab import SentenceLab as SentenceLab
 from mhsa_lib.widgets.shape_tracer import ShapeTracer as ShapeTracer
 from mhsa_lib.widgets.stage_stepper import StageStepper as StageStepper
+from mhsa_lib.widgets.tile_lab import TileLab as TileLab
 from mhsa_lib.widgets.translator_lab import TranslatorLab as TranslatorLab

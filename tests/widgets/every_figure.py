@@ -27,11 +27,13 @@ MAKE = {
     "OutputSum": widgets.OutputSum,
     "PassStepper": lambda: widgets.PassStepper(*followed()),
     "Predict": lambda: widgets.Predict("What shape is `x`?", torch.zeros(2, 6, 12).shape),
+    "RanksLab": widgets.RanksLab,
     "RepeaterLab": widgets.RepeaterLab,
     "ScaleLab": widgets.ScaleLab,
     "SentenceLab": widgets.SentenceLab,
     "ShapeTracer": widgets.ShapeTracer,
     "StageStepper": widgets.StageStepper,
+    "TileLab": widgets.TileLab,
     "TranslatorLab": widgets.TranslatorLab,
 }
 every_figure = pytest.mark.parametrize("name", MAKE)

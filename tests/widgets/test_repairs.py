@@ -124,6 +124,8 @@ MISTYPED = {
     "CacheCalculator": (widgets.CacheCalculator, "tokens, exactly", "", "tokens = 131072"),
     "CostLab": (widgets.CostLab, "batch, exactly", "-3", "batch = 1"),
     "ScaleLab": (widgets.ScaleLab, "d_head, exactly", "2000", "d_head = 1024"),
+    "RanksLab": (widgets.RanksLab, "ranks, exactly", "0", "ranks = 1"),
+    "TileLab": (widgets.TileLab, "fast memory in bytes, exactly", "5", "memory = 76"),
     "MaskLab": (lambda: mask_lab(kind="prefix"), "prefix, exactly", "99", "prefix = 6"),
     "RepeaterLab": (widgets.RepeaterLab, "Text", "Ab–c!", "text = “abc”"),
     "TranslatorLab": (

@@ -108,4 +108,25 @@ MUTANTS = [
         "return Rates(n**3 / peak / 4",
         "costs/hardware",
     ),
+    Mutant(
+        "tiles: keys without values",
+        "costs/tiles.py",
+        "k_v += 2 * rows",
+        "k_v += rows",
+        "costs/tiles",
+    ),
+    Mutant(
+        "tiles: what is skipped is read all the same",
+        "costs/tiles.py",
+        "if not _some(nearest, farthest, band):",
+        "if nearest > n:",
+        "costs/tiles",
+    ),
+    Mutant(
+        "tiles: z needs no room",
+        "costs/tiles.py",
+        "4 * tile * d_head + tile",
+        "3 * tile * d_head + tile",
+        "costs/tiles",
+    ),
 ]
