@@ -2,9 +2,9 @@
 
 import inspect
 
-from mhsa_lib.exercises import hints_core, hints_first, hints_later, solutions
+from mhsa_lib.exercises import hints_beyond, hints_core, hints_first, hints_later, solutions
 
-HINTS = hints_core.HINTS | hints_first.HINTS | hints_later.HINTS
+HINTS = hints_core.HINTS | hints_first.HINTS | hints_later.HINTS | hints_beyond.HINTS
 """Three for each, from where to look to nearly all."""
 
 _told: dict[str, int] = {}
