@@ -1,9 +1,9 @@
 """MiniLM as it travels to a page: 12 bits a number, its words, and the code that runs it.
 
 Every row of a matrix is whole numbers from -2047 to 2047 times a scale of its own; norms and
-biases stay in float32. With 8 bits a weight of attention was off by up to 0.07; with 12 it is
-0.005. A page computes in a worker, and a page from a file may not load one: so the text of the worker
-travels with the numbers that it needs.
+biases stay in float32. With 8 bits a weight of attention was off by up to 0.07, with 12 it is
+by 0.005. A page computes in a worker, and a page from a file may not load one: so the text of
+the worker travels with the numbers that it needs.
 """
 
 import json
@@ -55,7 +55,7 @@ def packed(matrix: Tensor) -> bytes:
     """The scales of the rows in float32, then two numbers in every three bytes, low bits first.
 
     >>> packed(torch.tensor([[0.0, 2047.0, -2047.0, 1.0]]))[4:].hex()
-    '00f8ff010080'
+    '00f8ff011080'
     """
     scale = matrix.abs().amax(dim=1, keepdim=True) / LARGEST
     whole = (matrix / scale.where(scale > 0, 1)).round().int() + LARGEST + 1

@@ -1,22 +1,10 @@
 // @ts-check
-// The model as it travels: a head that says what is in it, then numbers of 12 bits or 32.
+// The numbers of the model as they travel: of 12 bits, with a scale for each row, or of 32.
 
-/** [name, rows, columns, bits of a number] @typedef {[string, number, number, number]} Place */
-/**
- * What stands before the numbers: all words of the tokenizer, where each tensor lies, the
- * sizes of the model, and the text of this engine.
- * @typedef {{ words: string[], tensors: Place[], sizes: { layers: number, heads: number,
- *   width: number, eps: number, tokens: number }, code: string }} Head
- */
+import { headOf } from "./head.js";
+
 /** Rows of numbers that are unpacked when they are read. @typedef {(row: number) =>
  *   Float32Array} Table */
-
-/** The head, and where the numbers begin. @param {Uint8Array} data */
-export function headOf(data) {
-  const length = new DataView(data.buffer, data.byteOffset).getUint32(0, true);
-  const text = new TextDecoder().decode(data.subarray(4, 4 + length));
-  return { head: /** @type {Head} */ (JSON.parse(text)), from: 4 + length };
-}
 
 /** @type {(data: Uint8Array, from: number, n: number) => Float32Array} */
 const floats = (data, from, n) => new Float32Array(data.slice(from, from + 4 * n).buffer);

@@ -4,27 +4,25 @@
 import { modelOf } from "./model.js";
 import { reader } from "./reader.js";
 
-/** @typedef {{ id: number, ask: "read" | "pair" | "effect", about: any[] }} Question */
+/** @typedef {{ ask: "read" | "pair" | "effect", about: any[] }} Question */
 
 /** @type {ReturnType<typeof reader> | null} */
 let answers = null;
 
-/** @param {MessageEvent<Uint8Array | Question>} event */
-function hear({ data }) {
-  if (data instanceof Uint8Array) {
-    answers = reader(modelOf(data));
-    return { id: 0, answer: null };
+/** @param {Uint8Array | Question} said */
+function hear(said) {
+  if (said instanceof Uint8Array) {
+    answers = reader(modelOf(said));
+    return null;
   }
-  const { id, ask, about } = data;
-  const ask_ = /** @type {(...about: any[]) => unknown} */ (answers?.[ask]);
-  return { id, answer: ask_(...about) };
+  const answer = /** @type {(...about: any[]) => unknown} */ (answers?.[said.ask]);
+  return answer(...said.about);
 }
 
-self.addEventListener("message", (event) => {
+self.addEventListener("message", ({ data }) => {
   try {
-    self.postMessage(hear(event));
+    self.postMessage({ answer: hear(data) });
   } catch (error) {
-    const { id = 0 } = event.data;
-    self.postMessage({ id, error: error instanceof Error ? error.message : `${error}` });
+    self.postMessage({ error: error instanceof Error ? error.message : `${error}` });
   }
 });
