@@ -43,8 +43,9 @@ export function effects({ label, caption, n, nameOf, whole, effectOf, signal }) 
   const bar = el("progress", { max: n, value: 0, "aria-label": `${label}: heads so far` });
   const said = el("p", { role: "status", class: "mhsa-quiet" });
   const place = scroller(label);
+  const about = el("p", { class: "mhsa-quiet" }, caption);
   const start = button({ label, signal, press });
-  const node = el("div", { class: "mhsa-effects" }, start, bar, said, place);
+  const node = el("div", { class: "mhsa-effects" }, start, bar, said, about, place);
   /** Take away what was found of other texts. */
   function clear() {
     [bar.hidden, place.hidden, said.textContent] = [true, true, ""];
@@ -64,9 +65,8 @@ export function effects({ label, caption, n, nameOf, whole, effectOf, signal }) 
     const most = Math.abs(found[0].change);
     const titles = tableHead(["", "cosine without", "change", ""], (i) => i < 3);
     const rows = found.map((one) => row(one, most, nameOf(one.head)));
-    place.replaceChildren(
-      el("table", {}, el("caption", {}, caption), titles, el("tbody", {}, rows)),
-    );
+    const table = el("table", { "aria-label": label }, titles, el("tbody", {}, rows));
+    place.replaceChildren(table);
     [start.disabled, bar.hidden, place.hidden] = [false, true, false];
     said.textContent = `${nameOf(found[0].head)} changes it most: ${signed(found[0].change)}.`;
   }

@@ -1,4 +1,4 @@
-"""The page's MiniLM in node, beside PyTorch's."""
+"""The page's MiniLM in node and in a page, beside PyTorch's."""
 
 import base64
 import json
@@ -12,6 +12,8 @@ import torch
 
 from mhsa_lib.widgets.own_sentence import weights
 from tests.helpers.needs import missing
+from tests.widgets.own_sentence.reader import load
+from tools.build import assets
 
 RUNS = Path(__file__).with_name("minilm_runs.mjs")
 
@@ -56,3 +58,24 @@ def in_node(tmp_path_factory):
     node = InNode(file)
     yield node
     node.process.communicate()
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """The files of the model, and their sizes."""
+    place = tmp_path_factory.mktemp("assets")
+    return place, assets.write(place, (weights.asset,))
+
+
+@pytest.fixture
+def beside(folder, tmp_path):
+    """The model where a page looks for it."""
+    place, sizes = folder
+    (tmp_path / "vendor").mkdir()
+    (tmp_path / "vendor" / "assets").symlink_to(place, target_is_directory=True)
+    return sizes
+
+
+@pytest.fixture
+def loaded(open_figure, beside):
+    return lambda figure, **options: load(open_figure(figure, **options))

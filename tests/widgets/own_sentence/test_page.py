@@ -1,0 +1,271 @@
+"""The model runs in a page from a file, with no network, and says what it does."""
+
+import time
+
+import pytest
+import torch
+from playwright.sync_api import expect
+
+from mhsa_lib.widgets import OwnSentence
+from mhsa_lib.widgets.own_sentence import weights
+from mhsa_lib.widgets.own_sentence.own_sentence import BANK, TIRED
+from tests.widgets.own_sentence import pytorch
+from tests.widgets.own_sentence.reader import WAIT, load, maps, read, turned
+from tests.widgets.plain_model import mount_again
+
+SENTENCES = [
+    "A bank is where the river keeps its money.",
+    "Die Wände hören mit – 我在河边的银行取钱 😀",
+    "No head is an island, said head seven to head eleven, and looked at itself.",
+]
+NO_WORKER = "() => { window.Worker = class { constructor() { throw Error('not here'); } }; }"
+NEAR = 0.01 + 0.5 / 255
+
+
+def far(page, text, off=()):
+    """How far the maps on the page are from PyTorch's."""
+    return (maps(page) - pytorch.run(text, off)[0]).abs().max().item()
+
+
+def switch(page, name):
+    return page.get_by_role("group", name="Switches").get_by_role("button", name=name)
+
+
+def test_nothing_is_loaded_before_the_reader_asks_and_its_size_is_true(open_figure, beside):
+    page, asked = open_figure(OwnSentence()), []
+    page.on("request", lambda request: asked.append(request.url))
+    assert far(page, TIRED) < NEAR  # the stored one
+    assert page.locator(".mhsa-switches, .mhsa-two").count() == 0
+    assert not page.get_by_label("text", exact=True).is_visible()
+    expect(page.get_by_text("What you type stays in this page")).to_be_visible()
+    assert asked == []
+    size = sum(beside.values()) / 1e6
+    page.get_by_role("button", name=f"Load the model ({size:.3g} MB)", exact=True).click()
+    page.locator(".mhsa-switches").wait_for(timeout=WAIT)
+    scripts = [url for url in asked if not url.startswith("blob:")]
+    assert [url.rpartition("/")[2] for url in scripts] == [*beside]
+    assert all(url.startswith("file:") for url in scripts)
+
+
+def test_three_sentences_are_typed_and_every_map_is_pytorch_s(loaded, report):
+    page = loaded(OwnSentence())
+    far_off, took = [], []
+    for text in SENTENCES:
+        tokens, start = len(weights.MODEL().attend(text)[0]), time.perf_counter()
+        read(page, text, tokens)
+        took.append(f"{tokens} in {time.perf_counter() - start:.2f} s")
+        far_off.append(far(page, text))
+    report(
+        f"own sentence: 3 typed, 72 maps as drawn, at most {max(far_off):.4f} off; tokens typed "
+        f"and drawn: {', '.join(took)}"
+    )
+    assert max(far_off) < NEAR
+    expect(page.locator(".mhsa-picture").first).to_contain_text("island")
+
+
+def test_any_heads_are_switched_off_by_mouse_and_keys(loaded):
+    page, off = loaded(OwnSentence()), []
+    for name, heads in (("layer 1, head 8", [(1, 8)]), ("layer 0, head 2", [(0, 2)])):
+        switch(page, name).click()
+        off += heads
+        words = f"Without {len(off)} head"
+        vectors = [pytorch.run(TIRED, some)[1] for some in (off, [])]
+        assert turned(page, words) == pytest.approx((vectors[0] @ vectors[1]).item(), abs=2e-3)
+        assert far(page, TIRED, off) < NEAR
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("End")
+    page.keyboard.press("Space")
+    off.append((1, 11))
+    turned(page, "Without 3 heads")
+    assert far(page, TIRED, off) < NEAR
+    assert switch(page, "layer 1, head 11").get_attribute("aria-pressed") == "false"
+    small = page.get_by_role("group", name="All heads").get_by_role("button")
+    assert small.filter(has=page.locator("canvas")).nth(23).get_attribute("aria-label") == (
+        "layer 1, head 11, off"
+    )
+    switch(page, "layer 4, all heads").click()
+    off += [(4, head) for head in range(12)]
+    turned(page, "Without 15 heads")
+    assert far(page, TIRED, off) < NEAR
+    page.get_by_role("button", name="All heads on").click()
+    page.get_by_text("All heads are on").wait_for()
+    assert far(page, TIRED) < NEAR
+
+
+def test_all_heads_off_and_the_first_sentence_again(loaded):
+    page = loaded(OwnSentence())
+    read(page, "the cat sat", 5)
+    for layer in range(6):
+        switch(page, f"layer {layer}, all heads").click()
+    turned(page, "Without 72 heads")
+    page.get_by_role("button", name="First sentence again").click()
+    page.get_by_text("All heads are on").wait_for()
+    assert page.get_by_label("text", exact=True).input_value() == TIRED
+    assert far(page, TIRED) < NEAR
+
+
+def test_what_is_too_long_is_cut_and_what_is_empty_refused_in_words(loaded):
+    page = loaded(OwnSentence())
+    read(page, "cat " * 200, 128)
+    page.get_by_text("The model reads 128 tokens; the last 74 of this text are cut.").wait_for()
+    read(page, "the cat", 4)
+    assert page.get_by_text("are cut").count() == 0
+    field = page.get_by_label("text", exact=True)
+    for text in ("   ", "\u200b\u0007"):
+        field.fill(text)
+        field.press("Enter")
+        alert = page.locator(".mhsa-notice [role=alert]")
+        expect(alert).to_have_text("There is no word to read; type at least one.")
+    assert field.get_attribute("aria-invalid") == "true"
+    assert far(page, "the cat") < NEAR
+    read(page, "the dog barked", 5)
+    expect(alert).to_have_text("")
+
+
+def test_hostile_text_is_only_ever_text(loaded):
+    page = loaded(OwnSentence())
+    text = "<img src=x onerror=alert(1)> ]] </script> \u202e [MASK]"
+    read(page, text, len(weights.MODEL().attend(text)[0]))
+    assert far(page, text) < NEAR
+    assert page.locator(".mhsa-own-sentence img").count() == 0
+    page.get_by_label("first", exact=True).fill(text)
+    page.get_by_label("first", exact=True).press("Enter")
+    expect(page.locator(".mhsa-two .mhsa-picture")).to_contain_text("[MASK]", timeout=WAIT)
+
+
+def test_two_sentences_are_compared_as_pytorch_does(loaded):
+    page = loaded(OwnSentence())
+    said = page.locator(".mhsa-alike")
+    for pair in (BANK, ("I like cats.", "Cats are what I like.")):
+        for name, text in zip(("first", "second"), pair, strict=True):
+            page.get_by_label(name, exact=True).fill(text)
+            page.get_by_label(name, exact=True).press("Enter")
+        vectors = [pytorch.run(text)[1] for text in pair]
+        expect(said).to_contain_text(f"{vectors[0] @ vectors[1]:.2f}", timeout=WAIT)
+    two = page.get_by_role("region", name="Two sentences")
+    expect(two.locator(".mhsa-said")).to_contain_text("“⁨like⁩” here and “⁨like⁩” there")
+    two.get_by_role("grid").press("ArrowLeft")
+    expect(two.locator(".mhsa-said")).to_contain_text("“⁨like⁩” here and “⁨i⁩” there")
+
+
+def rows(page, name):
+    """Heads and numbers of a table of effects, as it is sorted."""
+    page.get_by_role("button", name=name).click()
+    table = page.get_by_role("table", name=name)
+    table.wait_for(timeout=2 * WAIT)
+    cells = table.locator("tbody tr").evaluate_all(
+        "all => all.map((row) => [...row.children].slice(0, 3).map((one) => one.textContent))"
+    )
+    return {
+        name: tuple(float(n.replace("−", "-")) for n in numbers) for name, *numbers in cells
+    }
+
+
+def test_each_head_is_switched_off_in_both_and_the_effects_are_sorted(loaded):
+    page = loaded(OwnSentence(pair=("the bank", "a river")))
+    found = rows(page, "Which heads make them so?")
+    assert len(found) == 72
+    changes = [abs(change) for _, change in found.values()]
+    assert changes == sorted(changes, reverse=True)
+    for layer, head in ((0, 2), (3, 1), (5, 7)):
+        one, two = (pytorch.run(text, [(layer, head)])[1] for text in ("the bank", "a river"))
+        cosine, _ = found[f"L{layer}H{head}"]
+        assert cosine == pytest.approx((one @ two).item(), abs=3e-3)
+    expect(page.get_by_text("heads stand in for each other")).to_be_visible()
+    page.get_by_label("first", exact=True).fill("the river")
+    page.get_by_label("first", exact=True).press("Enter")
+    expect(page.get_by_role("table", name="Which heads make them so?")).to_have_count(0)
+
+
+def test_the_head_that_turns_the_sentence_most_is_found(loaded):
+    page = loaded(OwnSentence("the river bank"))
+    found = rows(page, "Which head turns it most?")
+    whole = pytorch.run("the river bank")[1]
+    cosines = {
+        f"L{layer}H{head}": (pytorch.run("the river bank", [(layer, head)])[1] @ whole).item()
+        for layer in range(6)
+        for head in range(12)
+    }
+    assert next(iter(found)) == min(cosines, key=cosines.get)
+    assert {name: cosine for name, (cosine, _) in found.items()} == pytest.approx(
+        cosines, abs=1e-3
+    )
+
+
+# --- where something is missing --------------------------------------------------------------
+
+
+def test_where_no_worker_may_run_the_stored_sentence_stays(open_figure, beside):
+    page = open_figure(OwnSentence())
+    page.evaluate(NO_WORKER)
+    page.get_by_role("button", name="Load the model").click()
+    alert = page.locator(".mhsa-own-sentence > .mhsa-body > [role=alert]")
+    expect(alert).to_have_text(
+        "The model could not start here (not here); the stored sentence stays.", timeout=WAIT
+    )
+    assert far(page, TIRED) < NEAR
+
+
+def test_where_memory_is_short_the_page_says_so(open_figure, beside):
+    page = open_figure(OwnSentence())
+    page.evaluate("""() => { const All = Uint8Array;
+      window.Uint8Array = class extends All { constructor(...about) {
+        if (about[0] > 1e7) throw new RangeError("Array buffer allocation failed");
+        super(...about); } }; }""")
+    page.get_by_role("button", name="Load the model").click()
+    expect(page.locator(".mhsa-loading [role=alert]")).to_have_text(
+        "This device has too little free memory for the model."
+    )
+    assert far(page, TIRED) < NEAR
+
+
+def test_where_a_file_is_missing_the_page_says_so(open_figure, beside, folder):
+    page = open_figure(OwnSentence())
+    key = weights.asset().key
+    page.evaluate(f"""() => {{ const map = (window.mhsaAssets ??= new Map());
+      map.set = (key, text) => key === "{key}.3" ? map : Map.prototype.set.call(map, key, text);
+    }}""")
+    page.get_by_role("button", name="Load the model").click()
+    alert = page.locator(".mhsa-loading [role=alert]")
+    expect(alert).to_contain_text(f"{key}.3.js is not beside this page", timeout=WAIT)
+    assert far(page, TIRED) < NEAR
+
+
+# --- Python ----------------------------------------------------------------------------------
+
+
+def test_python_sets_the_sentence_and_is_told_nothing(open_figure, beside):
+    page = open_figure(OwnSentence())
+    mount_again(page, OwnSentence())
+    load(page)
+    page.evaluate("model.set('sentence', 'the cat')")
+    page.wait_for_function(
+        "document.querySelector('.mhsa-cells').ariaRowCount === '4'", timeout=WAIT
+    )
+    read(page, "my own words", 5)
+    switch(page, "layer 0, head 0").click()
+    turned(page, "Without 1 head")
+    page.get_by_label("sort").select_option("first")
+    assert page.evaluate("saved") == 0
+    assert page.evaluate("model.get('sentence')") == "the cat"
+    assert page.evaluate("model.get('sort')") == "layer"
+    page.evaluate("end()")
+    assert page.evaluate("listening()") == 0
+
+
+def test_another_sentence_is_attended_in_python():
+    figure = OwnSentence("the cat sat", query=4, key=4)
+    figure.sentence = "a dog"
+    assert figure.shape == (6, 12, 4, 4)
+    assert (figure.query, figure.key) == (3, 3)
+    with pytest.raises(ValueError, match="has no tokens"):
+        OwnSentence(" ")
+
+
+def test_python_sends_the_parts():
+    figure, sent = OwnSentence(), []
+    figure.send = lambda *message: sent.append(message)
+    asked = {"asset": weights.asset().key, "part": 65}
+    figure._handle_custom_msg(asked, [])
+    assert sent == [(asked, [weights.asset().parts[65]])]
+    assert torch.equal(weights.MODEL().attend(TIRED)[1], weights.MODEL().attend(TIRED)[1])
