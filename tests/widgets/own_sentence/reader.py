@@ -13,6 +13,8 @@ SAYS = "words => document.querySelector('.mhsa-vector').textContent.includes(wor
 COUNTS = """n => document.querySelector(".mhsa-own-sentence .mhsa-cells")
   .getAttribute("aria-rowcount") === `${n}`"""
 WAIT = 60_000
+NEAR = 0.01 + 0.5 / 255
+"""Of a weight, and of the colour that stands for it."""
 
 
 @cache

@@ -10,7 +10,7 @@ from mhsa_lib.widgets import OwnSentence
 from mhsa_lib.widgets.own_sentence import weights
 from mhsa_lib.widgets.own_sentence.own_sentence import BANK, TIRED
 from tests.widgets.own_sentence import pytorch
-from tests.widgets.own_sentence.reader import WAIT, load, maps, read, turned
+from tests.widgets.own_sentence.reader import NEAR, WAIT, load, maps, read, turned
 from tests.widgets.plain_model import mount_again
 
 SENTENCES = [
@@ -19,7 +19,6 @@ SENTENCES = [
     "No head is an island, said head seven to head eleven, and looked at itself.",
 ]
 NO_WORKER = "() => { window.Worker = class { constructor() { throw Error('not here'); } }; }"
-NEAR = 0.01 + 0.5 / 255
 
 
 def far(page, text, off=()):
@@ -56,8 +55,8 @@ def test_three_sentences_are_typed_and_every_map_is_pytorch_s(loaded, report):
         took.append(f"{tokens} in {time.perf_counter() - start:.2f} s")
         far_off.append(far(page, text))
     report(
-        f"own sentence: 3 typed, 72 maps as drawn, at most {max(far_off):.4f} off; tokens typed "
-        f"and drawn: {', '.join(took)}"
+        f"own sentence: 3 typed, 72 maps as drawn, at most {max(far_off):.4f} off; tokens "
+        f"typed and drawn: {', '.join(took)}"
     )
     assert max(far_off) < NEAR
     expect(page.locator(".mhsa-picture").first).to_contain_text("island")
