@@ -5,7 +5,7 @@ import re
 from tools.check.pages import SITE
 
 # 64,000 until chapter 11 had all heads, and a real model to switch them off in, on one page.
-OWN_SCRIPTS = 74_000  # bytes of our JavaScript on a page
+OWN_SCRIPTS = 76_000  # bytes of our JavaScript on a page
 FIGURE_DATA = 200_000  # bytes of data in one figure
 WHOLE_PAGE = 600_000  # bytes of HTML
 

@@ -6,6 +6,7 @@ from functools import cache
 import torch
 
 from tests.widgets.conftest import node
+from tests.widgets.own_sentence import pytorch
 
 PIXELS = """() => [...document.querySelectorAll(".mhsa-own-sentence .mhsa-heads canvas")].map(
   (one) => [...one.getContext("2d").getImageData(0, 0, one.width, one.height).data])"""
@@ -63,3 +64,12 @@ def turned(page, words: str) -> float:
     page.wait_for_function(SAYS, arg=words, timeout=WAIT)
     text = page.locator(".mhsa-vector .mhsa-said").inner_text()
     return float(re.search(r"own is ([−\d.]+\d)", text)[1].replace("−", "-"))
+
+
+def far(page, text, off=()):
+    """How far the maps on the page are from PyTorch's."""
+    return (maps(page) - pytorch.run(text, off)[0]).abs().max().item()
+
+
+def switch(page, name):
+    return page.get_by_role("group", name="Switches").get_by_role("button", name=name)
