@@ -46,8 +46,8 @@ export function live(model, ask, signal) {
   const texts = /** @type {[string, string]} */ (model.get("pair"));
   const two = twoSentences({ ask, texts, n, nameOf, signal });
 
-  /** @type {(found: Read, text: string, off: number[]) => void} */
-  function show({ tokens, cut: over, weights, cosine }, text, off) {
+  /** @type {(found: Read, off: number[]) => void} */
+  function show({ tokens, cut: over, weights, cosine }, off) {
     if (tokens.length <= 2) {
       writeAll(model, { problem: "There is no word to read; type at least one." });
       return;
@@ -63,7 +63,7 @@ export function live(model, ask, signal) {
       attention: { shape, tokens, keys: tokens, weights: new DataView(weights.buffer) },
     });
     turn.draw(cosine);
-    said.say(turned(cosine, off.length), text === "" ? 0 : 250);
+    said.say(turned(cosine, off.length));
   }
   let [wanted, running] = [false, false];
   /** The newest wish is answered; what came between is left out. */
@@ -75,7 +75,7 @@ export function live(model, ask, signal) {
       wanted = false;
       const [text, off] = [model.get("text"), model.get("off")];
       const found = await ask("read", text, off);
-      if (!wanted) show(found, text, off);
+      if (!wanted) show(found, off);
     }
     running = false;
   }
@@ -97,6 +97,6 @@ export function live(model, ask, signal) {
   const again = button({ label: "First sentence again", signal, press });
   const buttons = el("div", { class: "mhsa-controls" }, board.allOn, again);
   const off = el("div", {}, title, board.grid, buttons);
-  const parts = el("div", { class: "mhsa-live" }, off, el("div", {}, vector, turning.node));
+  const parts = el("div", { class: "mhsa-live" }, off, vector, turning.node);
   return el("div", {}, cut, parts, two.node);
 }

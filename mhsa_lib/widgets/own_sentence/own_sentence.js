@@ -12,6 +12,7 @@ import { asking } from "./asking.js";
 import { live } from "./live.js";
 
 /** @import { Place } from "../shared/frame.js" */
+/** @import { Ask } from "./asking.js" */
 
 const STAYS =
   "Then type any sentence, switch heads off, compare two sentences. What you type stays in this "
@@ -27,18 +28,30 @@ function render({ model, el: root }) {
   body.append(load, el("p", { class: "mhsa-quiet" }, STAYS), failed, inside);
   explorer(own, inside, inside, signal);
 
+  /** @type {(what: string, error: unknown) => void} */
+  function fail(what, error) {
+    const why = error instanceof Error ? error.message : `${error}`;
+    failed.textContent = `The model ${what} (${why}); what it has shown stays.`;
+  }
   /** @type {(data: Uint8Array<ArrayBuffer>) => Promise<void>} */
   async function ready(data) {
+    let started = /** @type {Ask | null} */ (null);
     try {
-      const ask = await asking(data, signal);
-      if (signal.aborted) return;
-      body.append(live(own, ask, signal));
-      watch(model, ["sentence"], () => own.set("text", model.get("sentence")), signal);
-      writeAll(own, { text: model.get("sentence") });
+      started = await asking(data, signal);
     } catch (error) {
-      const why = error instanceof Error ? error.message : `${error}`;
-      failed.textContent = `The model could not start here (${why}); the stored sentence stays.`;
+      fail("could not start here", error);
     }
+    if (started === null || signal.aborted) return;
+    const ask = started;
+    /** After a failure nothing is answered any more. @type {Ask} */
+    const answered = (...question) =>
+      ask(...question).catch((error) => {
+        fail("has stopped; load this page anew to start it again", error);
+        return new Promise(() => {});
+      });
+    body.append(live(own, answered, signal));
+    watch(model, ["sentence"], () => own.set("text", model.get("sentence")), signal);
+    writeAll(own, { text: model.get("sentence") });
   }
   return end;
 }

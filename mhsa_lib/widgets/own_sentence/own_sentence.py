@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from traitlets import Dict, List, Unicode, observe
+from traitlets import Dict, List, Unicode, observe, validate
 
 from mhsa_lib.widgets import assets
 from mhsa_lib.widgets.head_explorer import HeadExplorer
@@ -40,6 +40,11 @@ class OwnSentence(HeadExplorer):
         chosen = {"sentence": sentence, "asset": weights.asset().about} | chosen
         super().__init__(maps, tokens, **chosen)
         assets.serve(self, weights.asset())
+
+    @validate("sentence")
+    def _readable(self, proposal: Any) -> str:
+        weights.MODEL().attend(proposal["value"])
+        return str(proposal["value"])
 
     @observe("sentence")
     def _read(self, change: Any) -> None:

@@ -115,6 +115,15 @@ def test_erf_is_erf(x):
     assert found == pytest.approx(math.erf(x), abs=2e-7)
 
 
+def test_the_arrow_turns_by_the_angle_of_the_cosine():
+    cosines = [1.0, 0.979, 0.5, 0.0, -0.3, -1.0, 1.0000001]
+    found = node("own_sentence/arrows", *(("angleOf", cosine) for cosine in cosines))
+    angles = [math.degrees(math.acos(min(1, cosine))) for cosine in cosines]
+    assert found == pytest.approx(angles)
+    (told,) = node("own_sentence/arrows", ("turned", 0.5, 3))
+    assert "Without 3 heads the sentence vector has turned by 60°" in told
+
+
 def test_a_reader_does_not_wait_long(in_node, report):
     for text in (N_16, N_64, f"{N_64} other"):
         in_node.run(text)  # compiled, as after the first sentence

@@ -18,9 +18,25 @@ def test_where_no_worker_may_run_the_stored_sentence_stays(open_figure, beside):
     page.get_by_role("button", name="Load the model").click()
     alert = page.locator(".mhsa-own-sentence > .mhsa-body > [role=alert]")
     expect(alert).to_have_text(
-        "The model could not start here (not here); the stored sentence stays.", timeout=WAIT
+        "The model could not start here (not here); what it has shown stays.", timeout=WAIT
     )
     assert far(page, TIRED) < NEAR
+
+
+def test_where_the_model_stops_the_last_maps_stay_and_the_page_says_so(open_figure, beside):
+    page = load(open_figure(OwnSentence()))
+    read(page, "a small cat", 5)
+    page.evaluate("""() => { Worker.prototype.postMessage = function stop() {
+      this.dispatchEvent(new ErrorEvent("error", { message: "out of memory" })); }; }""")
+    field = page.get_by_label("text", exact=True)
+    field.fill("another one")
+    field.press("Enter")
+    alert = page.locator(".mhsa-own-sentence > .mhsa-body > [role=alert]")
+    expect(alert).to_have_text(
+        "The model has stopped; load this page anew to start it again (out of memory); "
+        "what it has shown stays."
+    )
+    assert far(page, "a small cat") < NEAR
 
 
 def test_where_memory_is_short_the_page_says_so(open_figure, beside):
@@ -77,6 +93,9 @@ def test_another_sentence_is_attended_in_python():
     assert (figure.query, figure.key) == (3, 3)
     with pytest.raises(ValueError, match="has no tokens"):
         OwnSentence(" ")
+    with pytest.raises(ValueError, match="has no tokens"):
+        figure.sentence = ""
+    assert figure.sentence == "a dog"
 
 
 def test_python_sends_the_parts():

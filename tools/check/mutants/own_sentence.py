@@ -21,13 +21,6 @@ MUTANTS = [
         TOKENS,
     ),
     Mutant(
-        "tokens in the page: a word counts UTF-16 units",
-        f"{ENGINE}/tokenizer.js",
-        "const letters = [...word];",
-        'const letters = word.split("");',
-        TOKENS,
-    ),
-    Mutant(
         "tokens in the page: soft hyphens stay",
         f"{ENGINE}/tokenizer.js",
         "\\p{Cc}\\p{Cf}\\p{Co}",
