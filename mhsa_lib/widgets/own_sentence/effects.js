@@ -52,6 +52,7 @@ export function effects({ label, caption, n, nameOf, whole, effectOf, signal }) 
     start.disabled = false;
   }
   async function press() {
+    const focused = document.activeElement === start;
     [start.disabled, bar.hidden, place.hidden] = [true, false, true];
     said.textContent = `Switching ${n} heads off, one at a time.`;
     const cosines = [];
@@ -68,6 +69,7 @@ export function effects({ label, caption, n, nameOf, whole, effectOf, signal }) 
     const table = el("table", { "aria-label": label }, titles, el("tbody", {}, rows));
     place.replaceChildren(table);
     [start.disabled, bar.hidden, place.hidden] = [false, true, false];
+    if (focused && document.activeElement === document.body) start.focus({ preventScroll: true });
     said.textContent = `${nameOf(found[0].head)} changes it most: ${signed(found[0].change)}.`;
   }
   clear();

@@ -49,7 +49,6 @@ export function switches(model, layers, heads, signal) {
     rows.forEach((row, layer) => {
       whole[layer].setAttribute("aria-pressed", `${!row.every((i) => now.has(i))}`);
     });
-    allOn.disabled = now.size === 0;
   }
   return { grid, allOn, draw };
 }

@@ -166,7 +166,9 @@ def test_each_head_is_switched_off_in_both_and_the_effects_are_sorted(loaded):
 
 def test_the_head_that_turns_the_sentence_most_is_found(loaded):
     page = loaded(OwnSentence("the river bank"))
+    page.get_by_role("button", name="Which head turns it most?").focus()
     found = rows(page, "Which head turns it most?")
+    assert page.evaluate("document.activeElement.textContent") == "Which head turns it most?"
     whole = pytorch.run("the river bank")[1]
     cosines = {
         f"L{layer}H{head}": (pytorch.run("the river bank", [(layer, head)])[1] @ whole).item()

@@ -13,7 +13,10 @@ const DROPPED = /[\0\ufffd]|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu;
 const SPACE = /[\t\n\r\p{Z}]/gu;
 const PUNCTUATION = /([!-/:-@[-`{-~\p{P}])/u;
 
-/** Blocks of characters, each a word by itself. @type {[first: number, last: number][]} */
+/**
+ * Blocks of characters, each a word by itself, as the model's own tokenizer has them.
+ * @type {[first: number, last: number][]}
+ */
 const CJK = [
   [0x4e00, 0x9fff],
   [0x3400, 0x4dbf],
