@@ -42,6 +42,7 @@ class PretrainedModel:
     """A trained encoder: text in, tokens, attention weights and vectors out.
 
     ``n_layers`` and ``n_heads`` count its heads; positions are limited to ``max_tokens``.
+    Vectors have ``d_model`` columns, and ``eps`` stands in every norm.
     """
 
     def __init__(self, name: str, bert: Any, tokenizer: Any) -> None:
@@ -49,6 +50,8 @@ class PretrainedModel:
         self.n_layers: int = bert.config.num_hidden_layers
         self.n_heads: int = bert.config.num_attention_heads
         self.max_tokens: int = bert.config.max_position_embeddings
+        self.d_model: int = bert.config.hidden_size
+        self.eps: float = bert.config.layer_norm_eps
 
     def __repr__(self) -> str:
         return f"{self.name}: {self.n_layers} layers of {self.n_heads} heads"
@@ -79,6 +82,17 @@ class PretrainedModel:
                     f"{token!r} is no token of {self.name}; pass tokens as attend() gives them."
                 )
         return ids
+
+    def words(self) -> list[str]:
+        """The vocabulary: every token, in the order of the ids."""
+        vocabulary: dict[str, int] = self._tokenizer.get_vocab()
+        return sorted(vocabulary, key=vocabulary.__getitem__)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Copies of the weights that ``attend`` uses, by their official names."""
+        weights = self._bert.state_dict()
+        used = [name for name in weights if not name.startswith("pooler")]
+        return {name: weights[name].detach().float().cpu().clone() for name in used}
 
     def attention(self, layer: int) -> MultiHeadAttention:
         """The attention of one layer, its weights copied into our five stages."""

@@ -8,6 +8,7 @@ from mhsa_lib.widgets.head_explorer import HeadExplorer as HeadExplorer
 from mhsa_lib.widgets.interact import Interact as Interact
 from mhsa_lib.widgets.mask_lab import MaskLab as MaskLab
 from mhsa_lib.widgets.output_sum import OutputSum as OutputSum
+from mhsa_lib.widgets.own_sentence import OwnSentence as OwnSentence
 from mhsa_lib.widgets.pass_stepper import PassStepper as PassStepper
 from mhsa_lib.widgets.predict import Predict as Predict
 from mhsa_lib.widgets.ranks_lab import RanksLab as RanksLab

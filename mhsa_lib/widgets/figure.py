@@ -44,9 +44,9 @@ class Figure(anywidget.AnyWidget):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if hasattr(cls, "_esm"):
-            return  # a figure made of another, or a copy to which traits are added
         own = "/".join(cls.__module__.split(".")[-2:])
+        if cls.pieces and (own == cls.pieces[-1] or not (FOLDER / f"{own}.js").exists()):
+            return  # a copy to which traits are added, or one that runs the code of another
         cls.pieces = tuple(dict.fromkeys((*pieces(FIRST), *pieces(own))))
         cls._esm = "\n".join(code(piece, "js") for piece in cls.pieces)
         cls._css = "\n".join(code(piece, "css") for piece in cls.pieces)

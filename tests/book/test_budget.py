@@ -4,7 +4,8 @@ import re
 
 from tools.check.pages import SITE
 
-OWN_SCRIPTS = 64_000  # bytes of our JavaScript on a page; 60,000 until dials kept sizes valid
+# 64,000 until chapter 11 had all heads, and a real model to switch them off in, on one page.
+OWN_SCRIPTS = 76_000  # bytes of our JavaScript on a page
 FIGURE_DATA = 200_000  # bytes of data in one figure
 WHOLE_PAGE = 600_000  # bytes of HTML
 

@@ -25,6 +25,7 @@ MAKE = {
     "Interact": lambda: widgets.Interact(power, base=[2, 10], exponent=[1, 2, 3]),
     "MaskLab": widgets.MaskLab,
     "OutputSum": widgets.OutputSum,
+    "OwnSentence": widgets.OwnSentence,
     "PassStepper": lambda: widgets.PassStepper(*followed()),
     "Predict": lambda: widgets.Predict("What shape is `x`?", torch.zeros(2, 6, 12).shape),
     "RanksLab": widgets.RanksLab,

@@ -89,6 +89,26 @@ def test_the_head_explorer_and_python_change_each_other(notebook):
     expect(figure.get_by_role("alert").first).to_contain_text("no tokens", timeout=WAIT)
 
 
+def test_own_sentence_loads_from_python_and_tells_it_nothing(notebook):
+    nb = notebook(
+        "from mhsa_lib.widgets import OwnSentence\nown = OwnSentence('The cat sat')\nown",
+        "print(own.sentence, own.layer, own.head, own.shape)",
+        "own.sentence, own.layer, own.head = 'Two dogs ran to me', 3, 1",
+    )
+    figure = nb.run(0)
+    expect(figure.locator(".mhsa-head")).to_have_count(72, timeout=WAIT)
+    figure.get_by_role("button", name="Load the model (34.2 MB)").click()
+    expect(figure.locator(".mhsa-switch")).to_have_count(78, timeout=WAIT)
+    figure.get_by_label("text", exact=True).fill("I saw a bird")
+    figure.get_by_label("text", exact=True).press("Enter")
+    expect(figure.locator(".mhsa-picture").first).to_contain_text("bird", timeout=WAIT)
+    figure.get_by_role("button", name="layer 2, head 5", exact=True).first.click()
+    expect(nb.run(1)).to_have_text("The cat sat 0 0 (6, 12, 5, 5)")
+    nb.run(2)
+    expect(figure.locator(".mhsa-picture").first).to_contain_text("dogs", timeout=WAIT)
+    expect(figure.locator(".mhsa-name").first).to_have_text("L3H1")
+
+
 def test_sliders_of_interact_call_the_function_that_the_reader_has_edited(notebook):
     use = "\nfrom mhsa_lib.widgets import Interact\nshown = Interact(say, n=[2, 3, 4])\nshown"
     nb = notebook(

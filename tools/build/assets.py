@@ -6,20 +6,23 @@ Jupyter Book copies the contents of ``vendor`` beside the pages. What stands the
 asset of this state of the library is removed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mhsa_lib.widgets.assets import Asset
-from mhsa_lib.widgets.translator_lab import weights
+from mhsa_lib.widgets.own_sentence import weights as minilm
+from mhsa_lib.widgets.translator_lab import weights as translator
 from tools.build.vendor import VENDOR
 
-ASSETS: tuple[Callable[[], Asset], ...] = (weights.asset,)
+ASSETS: tuple[Callable[[], Asset], ...] = (translator.asset, minilm.asset)
 FOLDER = VENDOR / "assets"
 
 
-def write(folder: Path = FOLDER) -> dict[str, int]:
-    """Write the scripts of all assets into a folder; their names and sizes."""
-    scripts = {name: text for asset in ASSETS for name, text in asset().scripts.items()}
+def write(
+    folder: Path = FOLDER, assets: Sequence[Callable[[], Asset]] = ASSETS
+) -> dict[str, int]:
+    """Write the scripts of assets into a folder, and nothing else; their names and sizes."""
+    scripts = {name: text for asset in assets for name, text in asset().scripts.items()}
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.iterdir():
         if old.name not in scripts:
@@ -30,5 +33,8 @@ def write(folder: Path = FOLDER) -> dict[str, int]:
 
 
 if __name__ == "__main__":
+    sizes: dict[str, list[int]] = {}
     for name, size in write().items():
-        print(f"{name}: {size / 1e3:.0f} kB")
+        sizes.setdefault(name.partition(".")[0], []).append(size)
+    for key, parts in sizes.items():
+        print(f"{key}: {sum(parts) / 1e6:.2f} MB in {len(parts)} files")

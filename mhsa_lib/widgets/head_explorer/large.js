@@ -10,26 +10,12 @@ import { optionOf } from "./controls.js";
 import { MEASURES } from "./measures.js";
 import { measureWords } from "./small.js";
 import { headView } from "./view.js";
+import { walk } from "./walk.js";
 
 /** @import { Model } from "../shared/traits.js" */
 /** @import { Heads, Seen } from "./seen.js" */
 /** @import { Name } from "./small.js" */
 /** @typedef {ReturnType<typeof largeHeads>} LargeHeads */
-
-/**
- * Where each key leads, in queries and keys.
- * @type {Record<string, [down: number, across: number]>}
- */
-const KEYS = {
-  ArrowRight: [0, 1],
-  ArrowLeft: [0, -1],
-  ArrowDown: [1, 0],
-  ArrowUp: [-1, 0],
-  Home: [0, -Infinity],
-  End: [0, Infinity],
-  PageUp: [-Infinity, 0],
-  PageDown: [Infinity, 0],
-};
 
 /** What the colours mean; `sides` says it of a difference. */
 function colourScale() {
@@ -66,11 +52,7 @@ export function largeHeads(model, heads, shown, signal) {
   const bar = el("div", { class: "mhsa-controls" }, drawAs.node, direction.node);
   const node = el("div", { class: "mhsa-large" }, bar, area, scale.node, numbers);
 
-  /** @type {(event: KeyboardEvent) => void} */
-  function keyed(event) {
-    if (!(event.key in KEYS)) return;
-    event.preventDefault();
-    const [down, across] = KEYS[event.key];
+  walk(views[0].grid, signal, (down, across) => {
     /** @type {(places: number[], name: string, by: number) => void} */
     const move = (places, name, by) => {
       const to = clamp(places.indexOf(model.get(name)) + by, 0, places.length - 1);
@@ -78,8 +60,7 @@ export function largeHeads(model, heads, shown, signal) {
     };
     move(shown().seen.rows, "query", down);
     move(shown().seen.columns, "key", across);
-  }
-  views[0].grid.addEventListener("keydown", keyed, { signal });
+  });
 
   /** @type {(i: number, j: number | null) => void} */
   function drawNumbers(i, j) {

@@ -11,10 +11,11 @@ import { differenceColour } from "./paint.js";
 /** @import { Token, Weights } from "./measures.js" */
 /**
  * A head as it is drawn: as a map, or as lines between two columns of tokens; `signed` weights are
- * differences.
+ * differences. `sides` are the names of its axes, and what a screen reader hears of them.
  * @typedef {{ weights: Weights, queries: Token[], keys: Token[], lines: boolean, signed: boolean,
- *   box: Box }} Large
+ *   sides: Sides, box: Box }} Large
  */
+/** @typedef {{ down: string, across: string, heard: string }} Sides */
 
 const FAINTEST = 0.05;
 
@@ -40,7 +41,7 @@ export function label({ box, queries, keys, lines }, i, isKey, marked) {
  * @type {(head: Large) => SVGElement[]}
  */
 export function names(head) {
-  const { box, queries, keys, lines } = head;
+  const { box, queries, keys, lines, sides } = head;
   const every = Math.ceil(10 / box.cell);
   const shown = [queries, keys].flatMap((tokens, side) =>
     tokens.map((_, i) => (i % every ? null : label(head, i, side === 1))),
@@ -49,8 +50,8 @@ export function names(head) {
   const axis = (text, x, y, anchor) =>
     svg("text", { class: "mhsa-axis", x, y, "text-anchor": anchor }, text);
   return [
-    axis("query", box.left - 6, box.top - 8, "end"),
-    lines ? axis("key", box.right + 6, box.top - 8) : axis("key", box.left, 10),
+    axis(sides.down, box.left - 6, box.top - 8, "end"),
+    lines ? axis(sides.across, box.right + 6, box.top - 8) : axis(sides.across, box.left, 10),
     svg("g", {}, ...shown),
   ];
 }

@@ -60,6 +60,7 @@ export function smallHeads(signal, choose) {
   let size = { columns: 0, rows: 0, keys: 0 };
   let sorted = /** @type {boolean | null} */ (null);
   let [chosen, compared] = [0, /** @type {number | null} */ (null)];
+  let silent = /** @type {number[]} */ ([]);
 
   /** @type {(event: MouseEvent) => void} */
   function clicked({ target }) {
@@ -127,16 +128,17 @@ export function smallHeads(signal, choose) {
       return node;
     });
     node.replaceChildren(...(byMeasure ? nodes : numbered(nodes, size.columns)));
-    mark(chosen, compared);
+    mark(chosen, compared, silent);
   }
-  /** @type {(now: number, beside: number | null) => void} */
-  function mark(now, beside) {
-    [chosen, compared] = [now, beside];
+  /** @type {(now: number, beside: number | null, off?: number[]) => void} */
+  function mark(now, beside, off = []) {
+    [chosen, compared, silent] = [now, beside, off];
     heads.forEach(({ node, caption, name }, i) => {
       node.setAttribute("aria-pressed", `${i === chosen}`);
       node.setAttribute("tabindex", i === chosen ? "0" : "-1");
       node.classList.toggle("mhsa-compared", i === compared);
-      const told = i === compared ? ", compared" : "";
+      node.classList.toggle("mhsa-off", off.includes(i));
+      const told = `${i === compared ? ", compared" : ""}${off.includes(i) ? ", off" : ""}`;
       node.setAttribute("aria-label", `${caption.textContent} ${name.long}${told}`.trim());
     });
   }

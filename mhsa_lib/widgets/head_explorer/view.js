@@ -7,14 +7,16 @@ import { layout, place, placeIn, widest } from "./layout.js";
 import { fan, frames, label, names, numbers, strands, weightAt } from "./marks.js";
 import { paint, resize, weightCanvas } from "./paint.js";
 
-/** @import { Large } from "./marks.js" */
+/** @import { Large, Sides } from "./marks.js" */
 /** @import { Token, Weights } from "./measures.js" */
 /** @typedef {ReturnType<typeof headView>} HeadView */
 /**
  * What to draw in `width` pixels, and what it is called.
  * @typedef {{ weights: Weights, name: string, title: string, queries: Token[], keys: Token[],
- *   width: number, lines?: boolean, signed?: boolean }} Drawn
+ *   width: number, lines?: boolean, signed?: boolean, sides?: Sides }} Drawn
  */
+
+const SIDES = { down: "query", across: "key", heard: "queries down, keys across" };
 
 /** The parts of a view: pixels, labels and, over both, a grid for the pointer and the keys. */
 function layers() {
@@ -65,14 +67,15 @@ export function headView(signal, point) {
     width,
     lines = false,
     signed = false,
+    sides = SIDES,
   }) {
     title.textContent = short;
-    grid.setAttribute("aria-label", `${name}; queries down, keys across`);
+    grid.setAttribute("aria-label", `${name}; ${sides.heard}`);
     const now = [queries, keys, width, lines];
     const same = now.every((part, i) => part === known[i]);
     known = now;
     if (same) head = { ...head, weights, signed };
-    else arrange({ weights, queries, keys, lines, signed }, width);
+    else arrange({ weights, queries, keys, lines, signed, sides }, width);
     resize(canvas, queries.length, keys.length);
     if (!lines) paint([canvas], weights, queries.length, keys.length, signed);
     content.replaceChildren(...(lines ? strands(head) : numbers(head)));

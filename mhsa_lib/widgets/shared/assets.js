@@ -27,7 +27,7 @@ export function sized(size) {
 /**
  * All bytes of an asset, part after part; an Error in words where one is missing.
  * @type {(asset: Asset, model: Model, signal: AbortSignal, progress: Progress) =>
- *   Promise<Uint8Array>}
+ *   Promise<Uint8Array<ArrayBuffer>>}
  */
 export async function loadAsset(asset, model, signal, progress) {
   const all = new Uint8Array(asset.bytes);

@@ -16,7 +16,7 @@ const REPAIR =
 /**
  * `what` is the asset in the reader's words, "the model"; `ready` hears its bytes, once.
  * @param {{ asset: Asset, what: string, model: Model, signal: AbortSignal,
- *   ready: (data: Uint8Array) => void }} about
+ *   ready: (data: Uint8Array<ArrayBuffer>) => void }} about
  */
 export function loadButton({ asset, what, model, signal, ready }) {
   const [said, missing] = [el("p", { role: "status" }), el("div")];
@@ -49,7 +49,10 @@ export function loadButton({ asset, what, model, signal, ready }) {
     } catch (error) {
       said.textContent = "";
       start.disabled = false;
-      const told = `${/** @type {Error} */ (error).message}${REPAIR}`;
+      const told =
+        error instanceof RangeError
+          ? `This device has too little free memory for ${what}.`
+          : `${/** @type {Error} */ (error).message}${REPAIR}`;
       missing.append(el("p", { class: "mhsa-alert", role: "alert" }, told));
     }
     bar.hidden = true;

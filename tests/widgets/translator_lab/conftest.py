@@ -2,14 +2,15 @@
 
 import pytest
 
+from mhsa_lib.widgets.translator_lab import weights
 from tests.widgets.translator_lab.reader import load
 from tools.build import assets
 
 
 @pytest.fixture
 def beside(tmp_path):
-    """The assets of the book where a page looks for them; their sizes."""
-    return assets.write(tmp_path / "vendor" / "assets")
+    """The asset of the translator where a page looks for it; the sizes of its files."""
+    return assets.write(tmp_path / "vendor" / "assets", (weights.asset,))
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def test_where_the_model_is_missing_the_page_says_what_to_do_and_tries_again(tab
     expect(alert).to_contain_text("vendor/assets/translator-")
     expect(alert).to_contain_text("is not beside this page. It lies in the built book:")
     expect(alert).to_contain_text("“make book”")
-    assets.write(tmp_path / "vendor" / "assets")
+    assets.write(tmp_path / "vendor" / "assets", (weights.asset,))
     load(page)
     expect(alert).to_have_count(0)
     page.close()

@@ -1,0 +1,59 @@
+// @ts-check
+// A real model in the page: any sentence, all its heads, and a switch for each. Until the reader
+// has loaded it, the sentence that Python has seen stands there.
+
+import { el } from "../shared/elements.js";
+import { frame } from "../shared/frame.js";
+import { loadButton } from "../shared/load_button.js";
+import { watch, writeAll } from "../shared/traits.js";
+import { explorer } from "../head_explorer/explorer.js";
+import { apart } from "./apart.js";
+import { asking } from "./asking.js";
+import { live } from "./live.js";
+
+/** @import { Place } from "../shared/frame.js" */
+/** @import { Ask } from "./asking.js" */
+
+const STAYS =
+  "Then type any sentence, switch heads off, compare two sentences. What you type stays in this "
+  + "page: nothing of it is sent or kept.";
+
+/** @param {Place} place */
+function render({ model, el: root }) {
+  const { body, signal, end } = frame(root, "own-sentence");
+  const own = apart(model, { text: null, problem: "", off: [] });
+  const inside = el("div", { class: "mhsa-head-explorer" });
+  const failed = el("p", { class: "mhsa-alert", role: "alert" });
+  const load = loadButton({ asset: model.get("asset"), what: "the model", model, signal, ready });
+  body.append(load, el("p", { class: "mhsa-quiet" }, STAYS), failed, inside);
+  explorer(own, inside, inside, signal);
+
+  /** @type {(what: string, error: unknown) => void} */
+  function fail(what, error) {
+    const why = error instanceof Error ? error.message : `${error}`;
+    failed.textContent = `The model ${what} (${why}); what it has shown stays.`;
+  }
+  /** @type {(data: Uint8Array<ArrayBuffer>) => Promise<void>} */
+  async function ready(data) {
+    let started = /** @type {Ask | null} */ (null);
+    try {
+      started = await asking(data, signal);
+    } catch (error) {
+      fail("could not start here", error);
+    }
+    if (started === null || signal.aborted) return;
+    const ask = started;
+    /** After a failure nothing is answered any more. @type {Ask} */
+    const answered = (...question) =>
+      ask(...question).catch((error) => {
+        fail("has stopped; load this page anew to start it again", error);
+        return new Promise(() => {});
+      });
+    body.append(live(own, answered, signal));
+    watch(model, ["sentence"], () => own.set("text", model.get("sentence")), signal);
+    writeAll(own, { text: model.get("sentence") });
+  }
+  return end;
+}
+
+export default { render };
