@@ -1,5 +1,5 @@
 // @ts-check
-// A lane for each head: what it makes of every word, and the scores and weights of the one that asks.
+// A lane for each head: what it makes of every word, scores and weights of the one that asks.
 
 import { svg } from "../shared/elements.js";
 import { fixed, upTo } from "../shared/numbers.js";

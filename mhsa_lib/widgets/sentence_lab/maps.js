@@ -24,7 +24,7 @@ export function smallMap(name, h, n) {
       width: size + 4,
       height: size + 4,
       role: "img",
-      "aria-label": `Map of “${name}”: a row for each word that looks, a column for each it looks at`,
+      "aria-label": `Map of “${name}”: each row is a word that looks, each column one looked at`,
     },
     edge,
     svg("g", { class: "mhsa-cells" }, cells),

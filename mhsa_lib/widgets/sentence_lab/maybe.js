@@ -10,7 +10,10 @@ export function maybe(among) {
   const lines = among.map(() => svg("path"));
   const marks = among.map(() => svg("text", { "text-anchor": "middle" }, "?"));
   const node = svg("g", { class: "mhsa-maybe" }, lines, marks);
-  /** From the last word, or nothing where another one asks. @type {(w: number, at: number[]) => void} */
+  /**
+   * From the last word, or nothing where another one asks.
+   * @type {(w: number, at: number[]) => void}
+   */
   function draw(w, at) {
     node.setAttribute("display", w === at.length - 1 ? "inline" : "none");
     among.forEach((word, i) => {

@@ -17,7 +17,7 @@ def arcs(sentences: Sequence[int], word: int, off: Sequence[int]) -> None:
     """Draw sentences below each other, with the lines of the heads that are on."""
     fig = figure(WIDTH, 1.9 * len(sentences))
     for ax, s in zip(fig.subplots(len(sentences), squeeze=False).flat, sentences, strict=True):
-        _one(ax, s, word, off)
+        draw_sentence(ax, s, word, off)
 
 
 def words_of(ax: Any, words: Sequence[str], asks: int | None) -> np.ndarray:
@@ -32,7 +32,8 @@ def words_of(ax: Any, words: Sequence[str], asks: int | None) -> np.ndarray:
     return middles
 
 
-def _one(ax: Any, sentence: int, word: int, off: Sequence[int]) -> None:
+def draw_sentence(ax: Any, sentence: int, word: int, off: Sequence[int]) -> None:
+    """A sentence on axes, and the lines of its heads from one word."""
     rows = examples.running()["weights"][sentence, :, word]
     middles = words_of(ax, examples.SENTENCES[sentence], word)
     ax.set_ylim(-0.7, 3.3)

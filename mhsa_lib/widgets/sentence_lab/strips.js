@@ -16,7 +16,7 @@ export const STRIPS = DOWN * MADE.length;
 /** The largest number of a wire, whatever its sign. @type {(all: Matrix[]) => number} */
 export const largest = (all) => Math.max(...all.flat(2).map(Math.abs));
 
-/** Squares of one word, at its middle. @param {number} d_head @param {number[]} most of each wire */
+/** Squares of one word. @param {number} d_head @param {number[]} most of each wire */
 export function strips(d_head, most) {
   const rows = MADE.map((_, r) =>
     upTo(d_head).map((i) =>

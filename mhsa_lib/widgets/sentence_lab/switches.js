@@ -9,7 +9,10 @@ import { smallMap } from "./maps.js";
 /** @import { Model } from "../shared/traits.js" */
 /** @import { Head } from "./attended.js" */
 
-/** @param {Model} model @param {string[]} names @param {number} n words @param {AbortSignal} signal */
+/**
+ * @param {Model} model @param {string[]} names @param {number} n words
+ * @param {AbortSignal} signal
+ */
 export function switches(model, names, n, signal) {
   /** @type {(h: number, on: boolean) => void} */
   const turn = (h, on) => {
