@@ -52,12 +52,21 @@ def described(tree: nodes.document) -> str:
     asked = title.rpartition(": ")[2] if title.endswith("?") else ""
     first = next((p for p in tree.findall(nodes.paragraph) if is_prose(p)), None)
     begins = sentences(" ".join(text(first).split())) if first is not None else [title]
-    return fitting([asked[0].upper() + asked[1:], *begins] if asked else begins)
+    return fitting([capitalised(asked), *begins] if asked else begins)
+
+
+def capitalised(asked: str) -> str:
+    """A question as a sentence of its own; a name of code keeps its letters.
+
+    >>> capitalised("who looks?"), capitalised("nn.Linear, why?")
+    ('Who looks?', 'nn.Linear, why?')
+    """
+    return asked[0].upper() + asked[1:] if asked.split()[0].isalpha() else asked
 
 
 def is_prose(paragraph: nodes.paragraph) -> bool:
     """Whether a paragraph is the page's own, not a quotation, a box, a cell or an entry."""
-    return isinstance(paragraph.parent, nodes.section)
+    return isinstance(paragraph.parent, (nodes.section, nodes.document))
 
 
 def tags(title: str, about: str, address: str, site: str, book: str) -> str:
@@ -86,7 +95,8 @@ def add(
     book = app.config.html_title
     if doctree is None:
         title = context.get("title") or "Search"
-        about = f"{title}: in {book}."
+        kind = "The source of " if pagename.startswith("_modules/") else ""
+        about = f"{kind}{title}, in “{book}”."
     else:
         title, about = next(doctree.findall(nodes.title)).astext(), described(doctree)
     kept = re.sub(r'<meta [^>]*name="description"[^>]*>\n?', "", context.get("metatags", ""))

@@ -131,9 +131,9 @@ INSIDE = """async (svg) => {
 }"""
 
 
-@pytest.mark.parametrize(("name", "size"), [("a3", DESKTOP), ("phone", PHONE)])
-def test_no_word_of_the_poster_leaves_the_sheet(chromium, name, size):
+@pytest.mark.parametrize(("sheet", "size"), [("a3", DESKTOP), ("phone", PHONE)])
+def test_no_word_of_the_poster_leaves_the_sheet(chromium, sheet, size):
     tab = chromium.new_context(viewport=size).new_page()
     tab.set_content("<body></body>")
-    assert tab.evaluate(INSIDE, getattr(poster, name)(poster.LIGHT)) == []
+    assert tab.evaluate(INSIDE, getattr(poster, sheet)(poster.LIGHT)) == []
     tab.context.close()

@@ -163,7 +163,7 @@ def test_the_sentence_of_the_step_and_the_way_on_stay_in_sight_on_a_phone(open_f
     page.set_viewport_size({"width": PHONE, "height": 760})
     for _ in range(4):
         onward(page)
-    page.wait_for_timeout(100)
+    page.wait_for_timeout(1300)  # until everything has arrived
     for sight in (page.locator(".mhsa-says"), page.get_by_role("button", name="Next")):
         box = sight.bounding_box()
         assert box["y"] >= 0

@@ -53,9 +53,10 @@ function render({ model, el: root }) {
   const [rows, z, table] = [lanes(jobs, all), brought(jobs, d_head), learned(columns, all)];
   const heads = switches(model, jobs, n, signal);
   const [asked, said] = [el("p", { class: "mhsa-asked" }), spoken()];
+  const sum = el("div", { class: "mhsa-sum" }, z.node, table.node);
   const steps = walk({
     steps: model.get("steps"),
-    places: [line.node, rows.nodes[2], lines.node, line.choice, table.node, heads.nodes[0]],
+    places: [line.node, rows.nodes[2], lines.node, line.choice, sum, heads.nodes[0]],
     index: () => model.get("step"),
     go: (step) => writeAll(model, { step, word: n - 1 }),
     again: () => writeAll(model, { step: 0, sentence: 0, word: n - 1, off: [] }),
@@ -69,7 +70,7 @@ function render({ model, el: root }) {
   ]);
   const about = { class: "mhsa-told", role: "group", "aria-label": "Heads" };
   const told = el("div", about, lines.node, line.node, asked, parts, hint);
-  body.append(...steps.nodes, told, said.node, z.node, table.node);
+  body.append(...steps.nodes, told, said.node, sum);
 
   function draw() {
     const { sentence: s, word: w, off } = readAll(model, CHOSEN);
