@@ -172,6 +172,20 @@ def test_the_sentence_of_the_step_and_the_way_on_stay_in_sight_on_a_phone(open_f
     assert box["y"] + box["height"] <= 760
 
 
+def test_the_switch_and_what_it_takes_away_are_in_sight_together(open_figure):
+    page = open_figure(SentenceLab(step=4))
+    page.set_viewport_size({"width": 1000, "height": 860})
+    onward(page)
+    for sight in (
+        page.get_by_role("checkbox", name="who is meant"),
+        page.get_by_role("button", name="Previous"),
+        page.locator(".mhsa-learned tbody tr").nth(1),
+    ):
+        box = sight.bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 860
+
+
 @pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
 def test_numbers_flow_unless_the_reader_wants_no_motion(open_figure, motion, moves):
     page = open_figure(SentenceLab(), reduced_motion=motion)

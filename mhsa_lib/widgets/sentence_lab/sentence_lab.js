@@ -69,8 +69,8 @@ function render({ model, el: root }) {
     heads.maps[h],
   ]);
   const about = { class: "mhsa-told", role: "group", "aria-label": "Heads" };
-  const told = el("div", about, lines.node, line.node, asked, parts, hint);
-  body.append(...steps.nodes, told, said.node, sum);
+  const told = el("div", about, lines.node, line.node, asked, parts);
+  body.append(...steps.nodes, told, said.node, sum, hint);
 
   function draw() {
     const { sentence: s, word: w, off } = readAll(model, CHOSEN);

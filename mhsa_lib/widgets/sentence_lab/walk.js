@@ -7,8 +7,6 @@ import { stepButtons } from "../shared/stepper.js";
 
 /** The step in which words have looked; before, nothing is known of their neighbours. */
 export const LOOKED = 2;
-const NEAREST = /** @type {const} */ ({ block: "nearest" });
-
 /**
  * A sentence of the walk, about one of the last words.
  * @type {(text: string, last: string, other: string, meant: string) => string}
@@ -28,7 +26,8 @@ export function walk({ steps, places, index, go, again, signal }) {
   /** @type {(i: number) => void} */
   const goThere = (i) => {
     go(i);
-    places[i].scrollIntoView(NEAREST);
+    // What the last switch changes lies below it.
+    places[i].scrollIntoView({ block: i < places.length - 1 ? "nearest" : "start" });
   };
   const buttons = stepButtons({ names, label: "Steps", index, go: goThere, signal });
   const restart = button({ label: "Start again", signal, press: again });
