@@ -99,14 +99,16 @@ class Sheet:
             y += 1.35 * size
         return y
 
-    def number(self, x: float, y: float, value: float, place: str, **given: object) -> None:
+    def number(
+        self, x: float, y: float, value: float, place: str, size: float = 9.5, **given: object
+    ) -> None:
         """A number of a wire, with the place that it has there."""
-        look = {"text_anchor": "middle", "data_place": place}
-        self.write(x, y, numeral(value), **{"size": 9.5, **look, **given})
+        middle = {"text_anchor": "middle", "data_place": place}
+        self.write(x, y, numeral(value), size, **middle, **given)
 
     def box(self, x: float, y: float, width: float, height: float, **given: object) -> None:
         """A rectangle."""
-        self.add("rect", x=round(x, 2), y=round(y, 2), width=width, height=height, **given)
+        self.add("rect", "", x=round(x, 2), y=round(y, 2), width=width, height=height, **given)
 
     def matrix(
         self,
@@ -134,8 +136,8 @@ class Sheet:
                     look = {"fill": fill, "fill_opacity": round(0.55 * value, 3)}
                     self.box(cell[0] * j, cell[1] * i, *cell, **look)
                 bold = "bold" if i == follow else "normal"
-                look = {"font_weight": bold, "size": min(9.5, cell[0] / 3.1)}
-                self.number(x, y, value, f"{wire} {at}{i} {j}", **look)
+                size = min(9.5, cell[0] / 3.1)
+                self.number(x, y, value, f"{wire} {at}{i} {j}", size, font_weight=bold)
         self.box(-3, 0, 3, height, fill=AXIS_COLOURS[axes[0]])
         self.box(0, -3, width, 3, fill=AXIS_COLOURS[axes[1]])
         shape = f"{axes[0]} {rows} × {axes[1]} {columns}"
