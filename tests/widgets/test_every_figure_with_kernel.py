@@ -61,8 +61,8 @@ CELLS = {  # a figure, what is read of it, and what is set
         "shown.text, shown.off = 'xyzxyz', []",
     ),
     "SentenceLab": (
-        "shown = SentenceLab()",
-        "shown.sentence, shown.word, shown.off",
+        "shown = SentenceLab(step=2)",
+        "shown.step, shown.sentence, shown.word, shown.off",
         "shown.sentence, shown.word, shown.off = 0, 1, []",
     ),
     "StageStepper": (
@@ -229,12 +229,14 @@ def test_the_repeater_lab_and_python_change_each_other(met):
 
 def test_the_sentence_lab_and_python_change_each_other(met):
     lab = met("SentenceLab")
-    lab.figure.get_by_label("wide").check()
-    lab.figure.get_by_label("who is meant").uncheck()
-    lab.arrived("(1, 6, [0])")
+    lab.figure.get_by_role("button", name="Next").click()
+    lab.figure.get_by_role("radio", name="wide").check()
+    meant = lab.figure.get_by_role("checkbox", name="who is meant")
+    meant.uncheck()
+    lab.arrived("(3, 1, 6, [0])")
     lab.change()
-    expect(lab.figure.get_by_label("tired")).to_be_checked()
-    expect(lab.figure.get_by_label("who is meant")).to_be_checked()
+    expect(lab.figure.get_by_role("radio", name="tired")).to_be_checked()
+    expect(meant).to_be_checked()
     expect(lab.figure.locator(".mhsa-said")).to_contain_text("“animal” finds itself")
 
 

@@ -1,7 +1,8 @@
-"""The sentence that asks: the page computes what PyTorch does, and says what Python says."""
+"""The first minute: the page computes what PyTorch does, and says what Python says."""
 
 from itertools import chain, combinations
 
+import matplotlib.pyplot as plt
 import pytest
 import torch
 from bs4 import BeautifulSoup
@@ -9,7 +10,9 @@ from traitlets import TraitError
 
 from mhsa_lib import examples
 from mhsa_lib.widgets import SentenceLab
+from mhsa_lib.widgets.sentence_lab import steps, walk
 from mhsa_lib.widgets.sentence_lab.found import written
+from mhsa_lib.widgets.sentence_lab.walk import says
 from tests.widgets.conftest import node
 
 OFF = list(chain.from_iterable(combinations(range(3), n) for n in range(4)))
@@ -21,12 +24,15 @@ def heads_in_the_page(lab):
     return node("sentence_lab/attended", *(("attended", x, maps, 3) for x in lab.x))
 
 
-def test_the_page_computes_weights_and_parts_as_python_does():
+def test_the_page_computes_every_wire_as_python_does():
     found, wires = heads_in_the_page(SentenceLab()), examples.running()
+    wanted = {"q": "q_heads", "k": "k_heads", "v": "v_heads"}
+    wanted |= {name: name for name in ("scores", "weights", "z")}
     for s, heads in enumerate(found):
-        weights = torch.tensor([head["weights"] for head in heads])
+        for name, wire in wanted.items():
+            in_page = torch.tensor([head[name] for head in heads], dtype=torch.float32)
+            torch.testing.assert_close(in_page, wires[wire][s], atol=1e-5, rtol=0)
         parts = torch.tensor([head["part"] for head in heads])
-        torch.testing.assert_close(weights, wires["weights"][s], atol=1e-5, rtol=0)
         torch.testing.assert_close(parts, written(s), atol=1e-5, rtol=0)
         torch.testing.assert_close(parts.sum(dim=0), wires["y"][s], atol=1e-5, rtol=0)
 
@@ -41,6 +47,68 @@ def test_the_page_says_what_python_says_in_every_state():
     said = [answer["text"] for answer in node("sentence_lab/told", *calls)]
     assert said == [SentenceLab(sentence=s, word=w, off=off).told for s, w, off in STATES]
     assert len(set(said)) >= 10
+
+
+def test_the_page_says_the_sentences_of_the_steps_that_python_says():
+    lab = SentenceLab()
+    states = [(step, s) for step in range(len(lab.steps)) for s in range(2)]
+    lasts = [[lab.sentences[i][-1] for i in (s, 1 - s)] for _, s in states]
+    calls = [
+        ("filled", lab.steps[step][1], *last, lab.heads[0])
+        for (step, _), last in zip(states, lasts, strict=True)
+    ]
+    assert node("sentence_lab/walk", *calls) == [says(*state) for state in states]
+    assert not any(set("{}") & set(says(*state)) for state in states)
+
+
+def test_what_the_steps_say_is_so():
+    x, wires = examples.sentences(), examples.running()
+    assert len(lab_steps := SentenceLab().steps) == 6
+    assert "Three heads" in lab_steps[1][1]
+    assert "sum to 1" in lab_steps[2][1]
+    assert wires["weights"].sum(dim=-1).allclose(torch.ones(2, 3, 7))
+    assert "Two of its numbers are different, and one head looks elsewhere" in lab_steps[3][1]
+    assert (x[0] != x[1]).sum(dim=-1).tolist() == [0] * 6 + [2]
+    looked = wires["weights"][:, :, 6].argmax(dim=-1)
+    assert (looked[0] != looked[1]).tolist() == [True, False, False]
+    assert "nobody tells" in lab_steps[5][1]
+    assert "Nobody tells" in SentenceLab(off=[0]).told
+
+
+def test_a_lane_says_where_the_head_looks_and_scores_are_short():
+    lab, wires = SentenceLab(), examples.running()
+    heads = heads_in_the_page(lab)[0]
+    seen = {"words": lab.sentences[0], "heads": heads}
+    (lane,) = node("sentence_lab/lanes", ("laneSaid", seen, lab.heads[0], 0, 6))
+    share = f"{wires['weights'][0, 0, 6].max():.2f}"
+    assert lane == f"who is meant: “tired” gives {share} of its weights to “animal”"
+    texts = node("sentence_lab/lanes", *(("scoreText", s) for s in (8, -9, 0, 2.25, -0.04)))
+    assert texts == ["8", "−9", "0", "2.3", "0"]
+
+
+def test_six_stills_follow_with_their_sentences_and_numbers(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(steps, "png", lambda draw: drawn.append(draw) or "data:,")
+    soup = BeautifulSoup(SentenceLab().html(), "html.parser")
+    items = soup.select(".mhsa-stills > ol > li")
+    assert [item.strong.text for item in items] == [f"{name}." for name, _ in walk.STEPS]
+    assert [item.p.text for item in items] == [
+        f"{name}. {says(i, 0)}" for i, (name, _) in enumerate(walk.STEPS)
+    ]
+    assert drawn == list(steps.PICTURES)
+    y = examples.running()["y"][0, 6]
+    named = {n: f"{n} {v:.2f}" for n, v in zip(examples.COLUMNS, y.tolist(), strict=True)}
+    with_all, without = (item.img["alt"] for item in items[4:])
+    assert all(named[n] in with_all for n in ("noun", "living", "verb", "degree"))
+    assert all(named[n] not in without for n in ("noun", "living"))
+
+
+@pytest.mark.parametrize("draw", steps.PICTURES)
+def test_a_still_is_a_picture_of_its_own(draw):
+    draw()
+    axes = plt.gcf().axes
+    assert sum(len(ax.lines) + len(ax.patches) + len(ax.images) for ax in axes) >= 2
+    plt.close()
 
 
 @pytest.mark.parametrize(
@@ -76,7 +144,8 @@ def test_without_scripts_the_finding_is_said_below_the_picture(chosen):
 
 
 @pytest.mark.parametrize(
-    "chosen", [{"sentence": 2}, {"word": 7}, {"word": -1}, {"off": [3]}, {"off": ["tired"]}]
+    "chosen",
+    [{"step": 6}, {"sentence": 2}, {"word": 7}, {"word": -1}, {"off": [3]}, {"off": ["tired"]}],
 )
 def test_what_does_not_exist_is_refused(chosen):
     with pytest.raises(TraitError, match=r"is not from 0 to \d"):

@@ -1,4 +1,4 @@
-"""Write the live figure of the first page: what the last word belongs to."""
+"""Write the live figure of the first page: multi-head attention in a minute."""
 
 import argparse
 from pathlib import Path

@@ -33,7 +33,7 @@ function linesOf(h, n, name) {
   const id = uid();
   const end = { "stroke-dasharray": dashOf(h), "marker-end": `url(#${id})` };
   const lines = Array.from({ length: n }, () => svg("path", end));
-  const label = svg("text", { "text-anchor": "middle" }, name);
+  const label = svg("text", { class: "mhsa-arc-name", "text-anchor": "middle" }, name);
   const node = svg("g", { class: `mhsa-arc mhsa-head-${h}` }, arrow(h, id), lines);
 
   /** @type {(row: number[], w: number, middles: number[], rank: number, off: boolean) => void} */

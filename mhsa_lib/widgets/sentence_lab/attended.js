@@ -7,20 +7,24 @@ import { columns, matmul, softmax, transpose } from "../shared/tensor.js";
 /** @import { Matrix } from "../shared/tensor.js" */
 /** @typedef {{ W_Q: Matrix, W_K: Matrix, W_V: Matrix, W_O: Matrix }} Maps */
 /**
- * One head: its weights (query, key), and what it adds to y (query, d_model).
- * @typedef {{ weights: Matrix, part: Matrix }} Head
+ * One head: q, k, v and z (word, d_head), scores and weights (query, key), and what it adds to y
+ * (query, d_model).
+ * @typedef {{ q: Matrix, k: Matrix, v: Matrix, scores: Matrix, weights: Matrix, z: Matrix,
+ *   part: Matrix }} Head
  */
 
 /** Every head of the attention of x. @type {(x: Matrix, maps: Maps, n_heads: number) => Head[]} */
 export function attended(x, { W_Q, W_K, W_V, W_O }, n_heads) {
-  const [q, k, v] = [W_Q, W_K, W_V].map((W) => matmul(x, W));
+  const projected = [W_Q, W_K, W_V].map((W) => matmul(x, W));
   const d_head = W_O.length / n_heads;
   return upTo(n_heads).map((h) => {
     const [from, to] = [h * d_head, (h + 1) * d_head];
-    const products = matmul(columns(q, from, to), transpose(columns(k, from, to)));
-    const weights = softmax(products.map((row) => row.map((s) => s / Math.sqrt(d_head))));
-    const z = matmul(weights, columns(v, from, to));
-    return { weights, part: matmul(z, W_O.slice(from, to)) };
+    const [q, k, v] = projected.map((wide) => columns(wide, from, to));
+    const products = matmul(q, transpose(k));
+    const scores = products.map((row) => row.map((s) => s / Math.sqrt(d_head)));
+    const weights = softmax(scores);
+    const z = matmul(weights, v);
+    return { q, k, v, scores, weights, z, part: matmul(z, W_O.slice(from, to)) };
   });
 }
 

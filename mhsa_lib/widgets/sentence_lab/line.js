@@ -64,5 +64,5 @@ export function sentenceLine(sentences, { ask, flip }, signal) {
       return box.left + box.width / 2 - left;
     });
   }
-  return { node, show, middles };
+  return { node, choice, show, middles };
 }

@@ -1,42 +1,35 @@
 // @ts-check
-// The running example alive: a sentence whose last word can be flipped, three heads to switch off,
-// and what the word that asks has learned from the words it looks at.
+// The running example alive, in six steps: a sentence whose last word can be flipped, what three
+// heads make of every word, where they look, and what the word that asks has learned.
 
-import { check } from "../shared/controls.js";
 import { el } from "../shared/elements.js";
 import { drawToFit, frame } from "../shared/frame.js";
 import { spoken } from "../shared/spoken.js";
 import { readAll, watch, write, writeAll } from "../shared/traits.js";
-import { arcs, sample } from "./arcs.js";
+import { arcs } from "./arcs.js";
 import { attended } from "./attended.js";
+import { brought } from "./brought.js";
+import { lanes } from "./lanes.js";
 import { learned } from "./learned.js";
 import { sentenceLine } from "./line.js";
+import { maybe } from "./maybe.js";
+import { switches } from "./switches.js";
 import { answer, question } from "./told.js";
+import { filled, LOOKED, walk } from "./walk.js";
 
 /** @import { Place } from "../shared/frame.js" */
 /** @import { Matrix } from "../shared/tensor.js" */
-/** @import { Model } from "../shared/traits.js" */
 /** @import { Maps } from "./attended.js" */
 /** @import { Seen } from "./told.js" */
 
 const MAPS = ["W_Q", "W_K", "W_V", "W_O"];
+const ROWS =
+  "Rows of a head: q, k and v of every word (full: large, hollow: negative); score; weight. "
+  + "In its map, each word looks along its row.";
+const CHOSEN = ["sentence", "word", "off"];
 
-/**
- * A switch for each head.
- * @param {Model} model @param {string[]} names @param {AbortSignal} signal
- */
-function switchesOf(model, names, signal) {
-  /** @type {(h: number, on: boolean) => void} */
-  const turn = (h, on) => {
-    const others = /** @type {number[]} */ (model.get("off")).filter((i) => i !== h);
-    write(model, "off", on ? others : [...others, h].sort((a, b) => a - b));
-  };
-  return names.map((label, h) => {
-    const one = check({ label, value: true, signal, change: (on) => turn(h, on) });
-    one.box.after(sample(h));
-    return one;
-  });
-}
+/** The words that the last one might belong to. @type {(x: Matrix, names: string[]) => number[]} */
+const nouns = (x, names) => x.flatMap((row, w) => (row[names.indexOf("noun")] === 1 ? [w] : []));
 
 /** @param {Place} place */
 function render({ model, el: root }) {
@@ -46,40 +39,69 @@ function render({ model, el: root }) {
   const maps = /** @type {Maps} */ (readAll(model, MAPS));
   const x = /** @type {Matrix[]} */ (model.get("x"));
   const all = x.map((rows) => attended(rows, maps, jobs.length));
-  const last = sentences[0].length - 1;
+  const [n, d_head] = [sentences[0].length, maps.W_O.length / jobs.length];
 
   /** @type {(w: number) => void} */
   const ask = (w) => {
     if (model.get("word") !== w) write(model, "word", w);
   };
   /** @type {(s: number) => void} */
-  const flip = (s) => writeAll(model, { sentence: s, word: last });
+  const flip = (s) => writeAll(model, { sentence: s, word: n - 1 });
   const line = sentenceLine(sentences, { ask, flip }, signal);
-  const lines = arcs(jobs, sentences[0].length);
-  const switches = switchesOf(model, jobs, signal);
-  const [asked, said, table] = [el("p", { class: "mhsa-asked" }), spoken(), learned(columns, all)];
-  const about = { class: "mhsa-controls", role: "group", "aria-label": "Heads" };
-  const controls = el(
-    "div",
-    about,
-    switches.map(({ node }) => node),
-  );
-  const sides = el("div", { class: "mhsa-sides" }, controls, table.node);
-  body.append(el("div", { class: "mhsa-told" }, lines.node, line.node, asked), said.node, sides);
+  const [lines, open] = [arcs(jobs, n), maybe(nouns(x[0], columns))];
+  lines.node.firstElementChild?.append(open.node);
+  const [rows, z, table] = [lanes(jobs, all), brought(jobs, d_head), learned(columns, all)];
+  const heads = switches(model, jobs, n, signal);
+  const [asked, said] = [el("p", { class: "mhsa-asked" }), spoken()];
+  const sum = el("div", { class: "mhsa-sum" }, z.node, table.node);
+  const steps = walk({
+    steps: model.get("steps"),
+    places: [line.node, rows.nodes[2], lines.node, line.choice, sum, heads.nodes[0]],
+    index: () => model.get("step"),
+    go: (step) => writeAll(model, { step, word: n - 1 }),
+    again: () => writeAll(model, { step: 0, sentence: 0, word: n - 1, off: [] }),
+    signal,
+  });
+  const hint = el("p", { class: "mhsa-hint" }, ROWS);
+  const parts = jobs.flatMap((/** @type {string} */ _, /** @type {number} */ h) => [
+    heads.nodes[h],
+    rows.nodes[h],
+    heads.maps[h],
+  ]);
+  const about = { class: "mhsa-told", role: "group", "aria-label": "Heads" };
+  const told = el("div", about, lines.node, line.node, asked, parts);
+  body.append(...steps.nodes, told, said.node, sum, hint);
 
   function draw() {
-    const { sentence: s, word: w, off } = readAll(model, ["sentence", "word", "off"]);
+    const { sentence: s, word: w, off } = readAll(model, CHOSEN);
     const seen = /** @type {Seen} */ ({ words: sentences[s], heads: all[s] });
-    const { text, at } = answer(seen, columns, w, off);
-    const rows = all[s].map(({ weights }) => weights[w]);
-    line.show(s, w, at);
-    lines.draw(rows, w, line.middles(s), off);
-    switches.forEach((one, h) => one.show(!off.includes(h)));
+    const middles = line.middles(s);
+    lines.draw(
+      seen.heads.map(({ weights }) => weights[w]),
+      w,
+      middles,
+      off,
+    );
+    open.draw(w, middles);
+    rows.draw(seen, w, middles, off);
+    heads.draw(seen.heads, w, off);
     asked.textContent = question(sentences[s], w);
+    z.draw(seen.heads, w, off);
     table.draw(seen, w, off);
-    said.say(text);
+    tell();
   }
-  watch(model, ["sentence", "word", "off"], draw, signal);
+
+  function tell() {
+    const { step, sentence: s, word: w, off } = readAll(model, ["step", ...CHOSEN]);
+    const { text, at } = answer({ words: sentences[s], heads: all[s] }, columns, w, off);
+    line.show(s, w, step < LOOKED ? -1 : at);
+    said.say(step < LOOKED ? "" : text);
+    const [last, other] = [s, 1 - s].map((i) => sentences[i][n - 1]);
+    steps.show(step, filled(model.get("steps")[step][1], last, other, jobs[0]));
+    body.dataset.step = step;
+  }
+  watch(model, CHOSEN, draw, signal);
+  watch(model, ["step"], tell, signal);
   drawToFit(line.node, draw, signal);
   return end;
 }

@@ -9,17 +9,20 @@ from mhsa_lib import examples
 from mhsa_lib.stages import maps_of
 from mhsa_lib.widgets.figure import Figure
 from mhsa_lib.widgets.sentence_lab.found import pictured, told
+from mhsa_lib.widgets.sentence_lab.steps import walk_html
 from mhsa_lib.widgets.sentence_lab.still import arcs
+from mhsa_lib.widgets.sentence_lab.walk import STEPS
 
 
 class SentenceLab(Figure):
     """Two sentences that differ in the last word, where a word looks, and what it learns there.
 
     The sentences, their three heads and all numbers are those of ``mhsa_lib.examples``. The
-    reader sets ``sentence`` (0 or 1), ``word`` (which one asks: the last, unless told
-    otherwise) and ``off`` (the heads that are switched off); each can be set from Python.
+    reader goes through ``step`` 0 to 5, of which each adds what one stage does, and sets
+    ``sentence`` (0 or 1), ``word`` (which one asks: the last, unless told otherwise) and
+    ``off`` (the heads that are switched off); each can be set from Python.
 
-    Raises ``TraitError`` for a sentence, a word or a head that does not exist.
+    Raises ``TraitError`` for a step, a sentence, a word or a head that does not exist.
 
     >>> lab = SentenceLab()
     >>> lab.told
@@ -37,6 +40,8 @@ class SentenceLab(Figure):
     W_K: "List[Any]" = List().tag(sync=True)
     W_V: "List[Any]" = List().tag(sync=True)
     W_O: "List[Any]" = List().tag(sync=True)
+    steps: "List[Any]" = List().tag(sync=True)
+    step = Int(0).tag(sync=True)
     sentence = Int(0).tag(sync=True)
     word = Int(6).tag(sync=True)
     off: "List[Any]" = List().tag(sync=True)
@@ -47,15 +52,21 @@ class SentenceLab(Figure):
             sentences=[list(words) for words in examples.SENTENCES],
             heads=list(examples.HEADS),
             columns=list(examples.COLUMNS),
+            steps=[list(step) for step in STEPS],
             x=examples.sentences().double().tolist(),
             **{name: maps[name].weight.T.double().tolist() for name in maps},
             **chosen,
         )
 
-    @validate("sentence", "word", "off")
+    @validate("step", "sentence", "word", "off")
     def _exists(self, proposal: Any) -> Any:
         name, value = proposal.trait.name, proposal.value
-        n = {"sentence": len(self.x), "word": len(self.x[0]), "off": len(self.heads)}[name]
+        n = {
+            "step": len(STEPS),
+            "sentence": len(self.x),
+            "word": len(self.x[0]),
+            "off": len(self.heads),
+        }[name]
         for index in value if name == "off" else [value]:
             if not isinstance(index, int) or not 0 <= index < n:
                 raise TraitError(f"{name}={value} is not from 0 to {n - 1}.")
@@ -81,4 +92,9 @@ class SentenceLab(Figure):
     def without_script(self) -> str:
         """HTML for a page on which nothing runs: a still picture, and the finding in words."""
         said = " ".join(told(s, self.word, self.off) for s in self.shown)
-        return f"{super().without_script()}<p>{escape(said)}</p>"
+        show = "<style>.mhsa-stills{display:block}</style>"
+        return f"{super().without_script()}<p>{escape(said)}</p>{show}"
+
+    def html(self) -> str:
+        """The figure, and behind it the six steps as stills, for paper and without scripts."""
+        return f'{super().html()}<div class="mhsa-stills">{walk_html()}</div>'

@@ -17,18 +17,26 @@ def arcs(sentences: Sequence[int], word: int, off: Sequence[int]) -> None:
     """Draw sentences below each other, with the lines of the heads that are on."""
     fig = figure(WIDTH, 1.9 * len(sentences))
     for ax, s in zip(fig.subplots(len(sentences), squeeze=False).flat, sentences, strict=True):
-        _one(ax, s, word, off)
+        draw_sentence(ax, s, word, off)
 
 
-def _one(ax: Any, sentence: int, word: int, off: Sequence[int]) -> None:
-    words, rows = examples.SENTENCES[sentence], examples.running()["weights"][sentence, :, word]
+def words_of(ax: Any, words: Sequence[str], asks: int | None) -> np.ndarray:
+    """Write a sentence below the axes, in bold the word that asks; the middle of each word."""
     widths = [LETTER * len(text) + GAP for text in words]
     middles = np.cumsum(widths) - np.array(widths) / 2
-    ax.set(xlim=(0, sum(widths)), ylim=(-0.7, 3.3))
+    ax.set(xlim=(0, sum(widths)))
     ax.axis("off")
     for i, text in enumerate(words):
-        weight = "bold" if i == word else "normal"
+        weight = "bold" if i == asks else "normal"
         ax.text(middles[i], -0.35, text, ha="center", va="center", size=13, weight=weight)
+    return middles
+
+
+def draw_sentence(ax: Any, sentence: int, word: int, off: Sequence[int]) -> None:
+    """A sentence on axes, and the lines of its heads from one word."""
+    rows = examples.running()["weights"][sentence, :, word]
+    middles = words_of(ax, examples.SENTENCES[sentence], word)
+    ax.set_ylim(-0.7, 3.3)
     far = [abs(int(row.argmax()) - word) for row in rows]
     for rank, h in enumerate(sorted(range(len(rows)), key=lambda h: far[h])):
         if h not in off:

@@ -24,4 +24,25 @@ MUTANTS = [
         "Math.min(...row)",
         "widgets/sentence_lab",
     ),
+    Mutant(
+        "sentence lab: z is a mean of keys",
+        "widgets/sentence_lab/attended.js",
+        "matmul(weights, v)",
+        "matmul(weights, k)",
+        "widgets/sentence_lab",
+    ),
+    Mutant(
+        "first minute: the last word and the other one change places in what a step says",
+        "widgets/sentence_lab/walk.js",
+        "({ last, other, meant })",
+        "({ last: other, other: last, meant })",
+        "widgets/sentence_lab",
+    ),
+    Mutant(
+        "first minute: the stills show the sum of all heads where one is off",
+        "widgets/sentence_lab/steps.py",
+        "on = [h for h in range(len(examples.HEADS)) if h not in off]",
+        "on = list(range(len(examples.HEADS)))",
+        "widgets/sentence_lab",
+    ),
 ]
