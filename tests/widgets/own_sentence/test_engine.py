@@ -5,6 +5,7 @@ import random
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from mhsa_lib.widgets.own_sentence import weights
 from tests.widgets.conftest import node
@@ -107,6 +108,21 @@ def test_numbers_of_12_bits_come_back_as_the_nearest_step():
     )
     steps = matrix.abs().amax(dim=1, keepdim=True) / weights.LARGEST
     assert ((weights.unpacked(matrix) - matrix).abs() <= steps / 2 + 1e-9).all()
+
+
+def test_norm_and_gelu_are_those_of_torch():
+    torch.manual_seed(0)
+    x, weight, bias = torch.randn(3, 8), torch.randn(8), torch.randn(8)
+    x[1] *= 1e-6  # here eps counts
+    norm = {"weight": weight.tolist(), "bias": bias.tolist()}
+    normed, gelu = node(
+        "own_sentence/engine/rows",
+        ("normed", x.flatten().tolist(), norm, 1e-12),
+        ("gelu", x.flatten().tolist()),
+    )
+    expected = F.layer_norm(x, (8,), weight, bias, eps=1e-12)
+    torch.testing.assert_close(torch.tensor(normed).reshape(3, 8), expected, atol=1e-5, rtol=0)
+    torch.testing.assert_close(torch.tensor(gelu).reshape(3, 8), F.gelu(x), atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("x", [-6.0, -1.5, -0.3, 0.0, 1e-4, 0.3, 0.9, 2.0, 6.0])

@@ -2,7 +2,7 @@
 
 from tools.check.mutant import Mutant
 
-ENGINE, PAGE = "widgets/own_sentence/engine", "widgets/own_sentence/page"
+ENGINE, PARTS = "widgets/own_sentence/engine", "widgets/own_sentence/parts"
 TOKENS, MODEL = "widgets/own_sentence/tokens", "widgets/own_sentence/engine"
 
 MUTANTS = [
@@ -98,31 +98,10 @@ MUTANTS = [
         MODEL,
     ),
     Mutant(
-        "own sentence: what the reader types is told to Python",
-        "widgets/own_sentence/apart.js",
-        "own.set(name, value);",
-        "model.set(name, value);\n      model.save_changes();",
-        PAGE,
-    ),
-    Mutant(
-        "own sentence: a text that was cut is shown as if it were whole",
-        "widgets/own_sentence/live.js",
-        "over > 0 ? most : ",
-        "over < 0 ? most : ",
-        PAGE,
-    ),
-    Mutant(
         "own sentence: effects are sorted by their sign",
         "widgets/own_sentence/effects.js",
         "Math.abs(b.change) - Math.abs(a.change)",
         "b.change - a.change",
-        PAGE,
-    ),
-    Mutant(
-        "own sentence: where no worker runs, nothing is said",
-        "widgets/own_sentence/own_sentence.js",
-        "failed.textContent =",
-        "failed.title =",
-        PAGE,
+        PARTS,
     ),
 ]
