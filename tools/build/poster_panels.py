@@ -213,8 +213,8 @@ def added(sheet: Sheet) -> float:
         bold = "bold" if is_sum else "normal"
         sheet.write(4, top + 13, name, 11, fill=colour, font_weight=bold)
         for j, value in enumerate(values.tolist()):
-            look = {"fill": colour if value > 0.05 else sheet.theme.quiet, "font_weight": bold}
-            sheet.number(left + wide * (j + 0.5), top + 13, value, f"{place} {j}", **look)
+            ink, x = colour if value > 0.05 else sheet.theme.quiet, left + wide * (j + 0.5)
+            sheet.number(x, top + 13, value, f"{place} {j}", fill=ink, font_weight=bold)
     y += 19 * len(rows) + 20
     return sheet.lines(y, _learned(), WIDTH)
 
