@@ -211,7 +211,9 @@ def test_on_paper_the_six_stills_follow(open_figure):
 
 def test_without_scripts_the_six_stills_are_there(chromium, tmp_path):
     file = tmp_path / "figure.html"
-    file.write_text(f"<!doctype html><meta charset=utf-8>{SentenceLab().html()}", "utf-8")
+    file.write_text(
+        f"<!doctype html><meta charset=utf-8>{SentenceLab().html()}", encoding="utf-8"
+    )
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(file.as_uri())

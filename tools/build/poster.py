@@ -9,6 +9,7 @@ vendor/vendor/poster. Every number on them is taken from the trace of the runnin
 from pathlib import Path
 
 from tools.build import poster_panels as panels
+from tools.build import poster_stages as stages
 from tools.build.poster_sheet import DARK, LIGHT, Sheet, Theme
 from tools.build.vendor import VENDOR
 
@@ -21,8 +22,8 @@ ABOUT = (
 THEMES = {"": LIGHT, "-dark": DARK}
 COLUMNS = (
     (panels.question, panels.embedded, panels.legend),
-    (panels.projected, panels.scored, panels.weighed),
-    (panels.jobs, panels.beside, panels.added, panels.free),
+    (stages.projected, stages.scored, stages.weighed),
+    (panels.jobs, stages.beside, stages.added, panels.free),
 )
 """The panels of an A3 sheet, column by column; a phone has them below each other."""
 
