@@ -2,6 +2,7 @@
 
 from mhsa_lib.widgets.bug_museum import BugMuseum as BugMuseum
 from mhsa_lib.widgets.cache_calculator import CacheCalculator as CacheCalculator
+from mhsa_lib.widgets.compose_lab import ComposeLab as ComposeLab
 from mhsa_lib.widgets.cost_lab import CostLab as CostLab
 from mhsa_lib.widgets.head_budget import HeadBudget as HeadBudget
 from mhsa_lib.widgets.head_explorer import HeadExplorer as HeadExplorer

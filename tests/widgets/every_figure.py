@@ -19,6 +19,7 @@ def power(base, exponent):
 MAKE = {
     "BugMuseum": widgets.BugMuseum,
     "CacheCalculator": widgets.CacheCalculator,
+    "ComposeLab": widgets.ComposeLab,
     "CostLab": widgets.CostLab,
     "HeadBudget": widgets.HeadBudget,
     "HeadExplorer": widgets.HeadExplorer,
