@@ -13,6 +13,7 @@ from mhsa_lib.widgets.pass_stepper import PassStepper as PassStepper
 from mhsa_lib.widgets.predict import Predict as Predict
 from mhsa_lib.widgets.repeater_lab import RepeaterLab as RepeaterLab
 from mhsa_lib.widgets.scale_lab import ScaleLab as ScaleLab
+from mhsa_lib.widgets.scores_lab import ScoresLab as ScoresLab
 from mhsa_lib.widgets.sentence_lab import SentenceLab as SentenceLab
 from mhsa_lib.widgets.shape_tracer import ShapeTracer as ShapeTracer
 from mhsa_lib.widgets.stage_stepper import StageStepper as StageStepper

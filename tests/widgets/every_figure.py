@@ -30,6 +30,7 @@ MAKE = {
     "Predict": lambda: widgets.Predict("What shape is `x`?", torch.zeros(2, 6, 12).shape),
     "RepeaterLab": widgets.RepeaterLab,
     "ScaleLab": widgets.ScaleLab,
+    "ScoresLab": widgets.ScoresLab,
     "SentenceLab": widgets.SentenceLab,
     "ShapeTracer": widgets.ShapeTracer,
     "StageStepper": widgets.StageStepper,

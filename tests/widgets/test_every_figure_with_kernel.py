@@ -59,6 +59,11 @@ CELLS = {  # a figure, what is read of it, and what is set
         "shown.text, shown.off",
         "shown.text, shown.off = 'xyzxyz', []",
     ),
+    "ScoresLab": (
+        "shown = ScoresLab()",
+        "shown.key, shown.removed, shown.scores[1], shown.part",
+        "shown.removed, shown.key, shown.gate = [], 0, 1",
+    ),
     "SentenceLab": (
         "shown = SentenceLab()",
         "shown.sentence, shown.word, shown.off",
@@ -218,6 +223,19 @@ def test_the_repeater_lab_and_python_change_each_other(met):
     expect(text).to_have_value("xyzxyz")
     expect(previous).to_be_checked()
     expect(lab.figure.locator(".mhsa-tokens button")).to_have_count(7)  # and the start
+
+
+def test_the_scores_lab_and_python_change_each_other(met):
+    lab = met("ScoresLab")
+    confirm(lab.figure.get_by_label("score, exactly"), "2.5")
+    confirm(lab.figure.get_by_label("λ, exactly"), "0.3")
+    lab.figure.get_by_label("key", exact=True).select_option("5: mat")
+    lab.figure.get_by_label("is there").uncheck()
+    lab.arrived("(5, [5], 2.5, 0.3)")
+    lab.change()
+    expect(lab.figure.get_by_label("key", exact=True)).to_have_value("0: The")
+    expect(lab.figure.get_by_label("is there")).to_be_checked()
+    expect(lab.figure.get_by_label("g, exactly")).to_have_value("1")
 
 
 def test_the_sentence_lab_and_python_change_each_other(met):

@@ -126,6 +126,7 @@ MISTYPED = {
     "ScaleLab": (widgets.ScaleLab, "d_head, exactly", "2000", "d_head = 1024"),
     "MaskLab": (lambda: mask_lab(kind="prefix"), "prefix, exactly", "99", "prefix = 6"),
     "ComposeLab": (widgets.ComposeLab, "all parts, exactly", "2", "all parts = 1"),
+    "ScoresLab": (widgets.ScoresLab, "factor, exactly", "11", "factor = 10"),
     "RepeaterLab": (widgets.RepeaterLab, "Text", "Ab–c!", "text = “abc”"),
     "TranslatorLab": (
         widgets.TranslatorLab,
