@@ -1,6 +1,4 @@
-"""Seven rules for a row of scores: the page, Python, and chapter 25's own classes agree."""
-
-import math
+"""Seven rules for a row of scores: the page and Python agree."""
 
 import pytest
 import torch
@@ -10,7 +8,6 @@ from mhsa_lib import functional as F
 from mhsa_lib.stages import Attend
 from mhsa_lib.widgets import ScoresLab
 from mhsa_lib.widgets.scores_lab.rules import HIGHEST, RULES, TAU
-from tests.widgets.chapter_25 import defined
 from tests.widgets.conftest import node
 
 PIECE = "scores_lab/rules"
@@ -73,37 +70,6 @@ def vectors(lab, width=16):
     k[..., 0] = cosines * width**0.5
     k[..., 1] = (1 - cosines**2).sqrt() * width**0.5
     return q, k
-
-
-def test_norm_clip_sigmoid_minus_are_those_of_the_chapter():
-    chapter = defined()
-    for lab in LABS:
-        q, k = vectors(lab)
-        mask, scale = there(lab), 16**-0.5
-        loud = q * lab.factor
-        torch.testing.assert_close(F.score(q, k, scale)[0, 0], as_double(lab.scores))
-        if len(lab.removed) == len(lab.scores):
-            continue
-        # the split norms rows of heads: one head, (seq, d_head)
-        split = chapter["NormedSplit"](1)
-        normed_q, normed_k, _ = split(loud[0], k[0], k[0])
-        sigmoid = chapter["SigmoidAttend"](scale=scale)
-        sigmoid.bias = torch.tensor(-math.log(len(lab.scores)), dtype=torch.float64)
-        flat = torch.zeros(1, 1, 16), torch.zeros(1, len(lab.scores), 16)
-        minus = chapter["DifferentialAttend"](scale=scale)
-        minus.part = lab.part
-        softmax = Attend(scale=scale).look(loud, k, mask)[0, 0]
-        wanted = {
-            "softmax": softmax,
-            "norm": Attend(scale=scale).look(normed_q, normed_k, mask)[0, 0],
-            "sigmoid": sigmoid.look(loud, k, mask)[0, 0],
-            "minus": minus.look(
-                torch.cat([loud, flat[0]], dim=-1), torch.cat([k, flat[1]], dim=-1), mask
-            )[0, 0],
-            "gate": softmax,
-        }
-        for rule, row in wanted.items():
-            torch.testing.assert_close(row, lab.by_rule[rule], atol=1e-9, rtol=0, msg=rule)
 
 
 def test_the_clip_acts_on_both_matrices_and_only_above_tau():

@@ -12,7 +12,7 @@ import { NAMES } from "./strips.js";
 export function inWords(rules, told, token) {
   const sums = rules.map((rule, i) => `${NAMES[rule][0]} ${fixed(told[i].sum)}`).join(", ");
   const alone = rules.filter((_, i) => told[i].moved === "the same");
-  const moved = alone.map((rule) => NAMES[rule][0]).join(", ");
-  const others = told.some((each) => each.moved) ? ` Other keys weigh the same under: ${moved}.` : "";
-  return `Chosen key ${quoted(token)}. Sums: ${sums}.${others}`;
+  const named = alone.map((rule) => NAMES[rule][0]).join(", ");
+  const same = `Other keys weigh the same under: ${named}.`;
+  return `Chosen key ${quoted(token)}. Sums: ${sums}.${told[0].moved ? ` ${same}` : ""}`;
 }
