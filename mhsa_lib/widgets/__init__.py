@@ -2,6 +2,7 @@
 
 from mhsa_lib.widgets.bug_museum import BugMuseum as BugMuseum
 from mhsa_lib.widgets.cache_calculator import CacheCalculator as CacheCalculator
+from mhsa_lib.widgets.compose_lab import ComposeLab as ComposeLab
 from mhsa_lib.widgets.cost_lab import CostLab as CostLab
 from mhsa_lib.widgets.head_budget import HeadBudget as HeadBudget
 from mhsa_lib.widgets.head_explorer import HeadExplorer as HeadExplorer
@@ -14,6 +15,7 @@ from mhsa_lib.widgets.predict import Predict as Predict
 from mhsa_lib.widgets.ranks_lab import RanksLab as RanksLab
 from mhsa_lib.widgets.repeater_lab import RepeaterLab as RepeaterLab
 from mhsa_lib.widgets.scale_lab import ScaleLab as ScaleLab
+from mhsa_lib.widgets.scores_lab import ScoresLab as ScoresLab
 from mhsa_lib.widgets.sentence_lab import SentenceLab as SentenceLab
 from mhsa_lib.widgets.shape_tracer import ShapeTracer as ShapeTracer
 from mhsa_lib.widgets.stage_stepper import StageStepper as StageStepper

@@ -19,6 +19,7 @@ def power(base, exponent):
 MAKE = {
     "BugMuseum": widgets.BugMuseum,
     "CacheCalculator": widgets.CacheCalculator,
+    "ComposeLab": widgets.ComposeLab,
     "CostLab": widgets.CostLab,
     "HeadBudget": widgets.HeadBudget,
     "HeadExplorer": widgets.HeadExplorer,
@@ -31,6 +32,7 @@ MAKE = {
     "RanksLab": widgets.RanksLab,
     "RepeaterLab": widgets.RepeaterLab,
     "ScaleLab": widgets.ScaleLab,
+    "ScoresLab": widgets.ScoresLab,
     "SentenceLab": widgets.SentenceLab,
     "ShapeTracer": widgets.ShapeTracer,
     "StageStepper": widgets.StageStepper,

@@ -127,6 +127,8 @@ MISTYPED = {
     "RanksLab": (widgets.RanksLab, "ranks, exactly", "0", "ranks = 1"),
     "TileLab": (widgets.TileLab, "fast memory in bytes, exactly", "5", "memory = 76"),
     "MaskLab": (lambda: mask_lab(kind="prefix"), "prefix, exactly", "99", "prefix = 6"),
+    "ComposeLab": (widgets.ComposeLab, "all parts, exactly", "2", "all parts = 1"),
+    "ScoresLab": (widgets.ScoresLab, "factor, exactly", "11", "factor = 10"),
     "RepeaterLab": (widgets.RepeaterLab, "Text", "Ab–c!", "text = “abc”"),
     "TranslatorLab": (
         widgets.TranslatorLab,

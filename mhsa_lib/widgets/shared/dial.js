@@ -49,7 +49,7 @@ export function dial(about) {
     range.max = `${list.length - 1}`;
     range.value = `${list.indexOf(nearest(list, size))}`;
     range.setAttribute("aria-valuetext", words + (fits ? "" : ", which does not fit"));
-    if (Number(typed.value) !== size) typed.value = `${size}`;
+    if (typed.value === "" || Number(typed.value) !== size) typed.value = `${size}`;
     typed.setAttribute("aria-invalid", `${!fits}`);
   }
   /**

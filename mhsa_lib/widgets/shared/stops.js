@@ -8,12 +8,14 @@ export function doublings(most) {
 }
 
 /**
- * Of positive numbers, the one that differs from `wish` by the smallest factor.
+ * The one that differs from `wish` by the smallest factor; where not all are positive, by the
+ * smallest difference.
  * @type {(numbers: number[], wish: number) => number}
  */
 export function nearest(numbers, wish) {
+  const positive = [...numbers, wish].every((number) => number > 0);
   /** @type {(number: number) => number} */
-  const off = (number) => Math.abs(Math.log(number / wish));
+  const off = (number) => Math.abs(positive ? Math.log(number / wish) : number - wish);
   return numbers.reduce((best, number) => (off(number) < off(best) ? number : best));
 }
 
