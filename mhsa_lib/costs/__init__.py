@@ -2,7 +2,8 @@
 
 ``formulas`` are those of plain attention, ``variant_costs`` of all variants. Real models are in
 ``configurations``, what limits a stage in ``roofline``, what limits all of them together in
-``whole_model``, how fast a machine is in ``hardware``.
+``whole_model``, how fast a machine is in ``hardware``. ``tiles`` counts what a fused loop
+moves, ``sharing`` what each of several ranks holds and sends.
 """
 
 from mhsa_lib.costs.formulas import bytes_of as bytes_of

@@ -76,8 +76,8 @@ export function rowsOfRanks({ n_heads, n_kv_heads, tokens, d_latent }, cut, rank
       ...first,
       { name: "heads of keys", parts: ofOwnTokens(n_kv_heads) },
       { name: "all-to-all: q, k, v", lane: "exchange" },
-      { name: "attend, queries", parts: heads },
-      { name: "attend, keys", parts: cutUp(n_kv_heads, ranks) },
+      { name: "in attend: queries", parts: heads },
+      { name: "in attend: keys", parts: cutUp(n_kv_heads, ranks) },
       { name: "all-to-all: z", lane: "exchange" },
       last,
     ];
@@ -85,6 +85,6 @@ export function rowsOfRanks({ n_heads, n_kv_heads, tokens, d_latent }, cut, rank
   const keys = d_latent
     ? { name: "latents", parts: block }
     : { name: "heads of keys", parts: ofOwnTokens(n_kv_heads) };
-  const passed = d_latent ? "latents go round" : "k and v go round";
+  const passed = d_latent ? "going round: latents" : "going round: k and v";
   return [...first, keys, { name: passed, lane: "round" }, last];
 }

@@ -70,7 +70,11 @@ function render({ model: traits, el: root }) {
   });
   const reset = button({ label: "Reset", signal, press: () => writeAll(traits, start) });
   const drawn = scroller("Ranks");
-  const [more, numbers, said] = [el("p", { class: "mhsa-quiet" }), scroller("Bytes"), spoken()];
+  const [more, numbers, said] = [
+    el("p", { class: "mhsa-quiet mhsa-left-out" }),
+    scroller("Bytes"),
+    spoken(),
+  ];
   const own = el("span", {}, el("span", { class: "mhsa-sample mhsa-own" }), "held by this rank");
   const copy = el(
     "span",
@@ -126,8 +130,9 @@ function render({ model: traits, el: root }) {
     if (wrong) return refuse(chosen, wrong);
     place.say({ law: `ranks that can share evenly: ${fits.join(", ")}`, along });
     const words = ranksInWords(sizes, cut, ranks);
-    const shown = ranksIn(ranks, drawn.clientWidth || 700);
-    drawn.replaceChildren(ranksPicture(rowsOfRanks(sizes, cut, ranks), shown, words));
+    const room = drawn.clientWidth || 700;
+    const shown = ranksIn(ranks, room);
+    drawn.replaceChildren(ranksPicture(rowsOfRanks(sizes, cut, ranks), shown, room, words));
     more.textContent = leftOut(shown, ranks);
     numbers.replaceChildren(bytesTable(sizes, cut, ranks));
     return said.say(words);

@@ -5,30 +5,39 @@ import { svg, uid } from "../shared/elements.js";
 
 /** @import { Part, Row } from "./rank_rows.js" */
 
-const LABELS = 112;
-const COLUMN = 88;
-const STRIP = { width: 76, height: 15 };
+const LABELS = 92;
+const STRIP = 15;
+const GAP = 8;
 const HEIGHTS = { title: 24, part: 37, lane: 54 };
 const MOST_COLUMNS = 8;
+
+/** Width of a column: narrow on a phone. @type {(width: number) => number} */
+const columnIn = (width) => (width < 480 ? 65 : 86);
 
 /** The ranks that have room, the last one among them. @type {(ranks: number, width: number) =>
  *   number[]} */
 export function ranksIn(ranks, width) {
-  const room = Math.max(2, Math.min(MOST_COLUMNS, Math.floor((width - LABELS) / COLUMN)));
+  const room = Math.max(2, Math.min(MOST_COLUMNS, Math.floor((width - LABELS) / columnIn(width))));
   const all = Array.from({ length: ranks }, (_, i) => i);
   return ranks <= room ? all : [...all.slice(0, room - 1), ranks - 1];
 }
 
-/** "heads 0 to 3" without the name. @type {(part: Part) => string} */
+/**
+ * A name, in two lines where it has two parts.
+ * @type {(name: string, y: number, look: string | null) => SVGElement[]}
+ */
+const label = (name, y, look) =>
+  name.split(": ").map((words, i) => svg("text", { x: 0, y: y + 14 * i, class: look }, words));
+
+/** "0–3", or all of them. @type {(part: Part) => string} */
 const rangeOf = ({ first, end, count }) => {
   if (end - first === count) return "all";
-  return end - first === 1 ? `${first}` : `${first} to ${end - 1}`;
+  return end - first === 1 ? `${first}` : `${first}–${end - 1}`;
 };
 
-/** @type {(part: Part, x: number, y: number, hatched: string) => SVGElement[]} */
-function strip(part, x, y, hatched) {
-  const { width, height } = STRIP;
-  const at = { y, height };
+/** @type {(part: Part, x: number, y: number, width: number, hatched: string) => SVGElement[]} */
+function strip(part, x, y, width, hatched) {
+  const at = { y, height: STRIP };
   const from = x + (width * part.first) / part.count;
   const wide = Math.max(2, (width * (part.end - part.first)) / part.count);
   const held = { ...at, x: Math.min(from, x + width - 2), width: wide };
@@ -37,7 +46,7 @@ function strip(part, x, y, hatched) {
   return [
     svg("rect", { ...at, x, width, class: "mhsa-whole" }),
     svg("rect", { ...held, ...look }),
-    svg("text", { x: x + width / 2, y: y + height + 12, class: "mhsa-range" }, words),
+    svg("text", { x: x + width / 2, y: y + STRIP + 12, class: "mhsa-range" }, words),
   ];
 }
 
@@ -78,17 +87,18 @@ function lane(kind, middles, y, arrow) {
 }
 
 /**
- * A column for each of these ranks.
- * @type {(rows: Row[], ranks: number[], says: string) => SVGElement}
+ * A column for each of these ranks, in a place of some width.
+ * @type {(rows: Row[], ranks: number[], room: number, says: string) => SVGElement}
  */
-export function ranksPicture(rows, ranks, says) {
+export function ranksPicture(rows, ranks, room, says) {
+  const column = columnIn(room);
   const [copies, arrow] = [uid(), uid()];
   const about = { id: copies, width: 6, height: 6, patternUnits: "userSpaceOnUse" };
   const hatch = svg("path", { d: "M0 6L6 0", class: "mhsa-hatch" });
   const tip = svg("path", { d: "M0 0L6 3L0 6z", class: "mhsa-tip" });
   const head = { id: arrow, viewBox: "0 0 6 6", refX: 5, refY: 3, orient: "auto", markerWidth: 6 };
-  const left = ranks.map((_, i) => LABELS + i * COLUMN);
-  const middles = left.map((x) => x + STRIP.width / 2);
+  const left = ranks.map((_, i) => LABELS + i * column);
+  const middles = left.map((x) => x + (column - GAP) / 2);
   /** @type {SVGElement[]} */
   const parts = [
     svg("defs", {}, svg("pattern", about, hatch), svg("marker", head, tip)),
@@ -96,14 +106,15 @@ export function ranksPicture(rows, ranks, says) {
   ];
   let y = HEIGHTS.title;
   for (const { name, parts: held, lane: kind } of rows) {
-    const down = kind ? HEIGHTS.lane / 2 : STRIP.height - 3;
-    parts.push(svg("text", { x: 0, y: y + down, class: kind ? "mhsa-sent" : null }, name));
+    const down = kind ? HEIGHTS.lane / 2 : STRIP - 3;
+    parts.push(...label(name, y + down, kind ? "mhsa-sent" : null));
     if (held) {
-      left.forEach((x, i) => parts.push(...strip(held[ranks[i]], x, y, `fill:url(#${copies})`)));
+      const look = `fill:url(#${copies})`;
+      parts.push(...left.flatMap((x, i) => strip(held[ranks[i]], x, y, column - GAP, look)));
     } else parts.push(...lane(kind ?? "", middles, y, `url(#${arrow})`));
     y += kind ? HEIGHTS.lane : HEIGHTS.part;
   }
-  const width = LABELS + ranks.length * COLUMN;
+  const width = LABELS + ranks.length * column;
   const size = { width, height: y, viewBox: `0 0 ${width} ${y}` };
   return svg("svg", { ...size, role: "img", "aria-label": says }, parts);
 }

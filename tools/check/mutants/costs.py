@@ -129,4 +129,32 @@ MUTANTS = [
         "3 * tile * d_head + tile",
         "costs/tiles",
     ),
+    Mutant(
+        "ranks: heads of keys are cut on beyond one",
+        "costs/sharing.py",
+        "layer.kept // min(ranks, layer.n_kv_heads)",
+        "layer.kept // ranks",
+        "costs/sharing",
+    ),
+    Mutant(
+        "ranks: what makes the latent is cut",
+        "costs/sharing.py",
+        'if name in ("W_DKV", "norms"):',
+        'if name == "norms":',
+        "costs/sharing",
+    ),
+    Mutant(
+        "ranks: a block goes all the way round",
+        "costs/sharing.py",
+        "{passed: (ranks - 1) * block",
+        "{passed: ranks * block",
+        "costs/sharing",
+    ),
+    Mutant(
+        "ranks: in an exchange a rank sends its own part too",
+        "costs/sharing.py",
+        "block * size * (ranks - 1) // ranks",
+        "block * size",
+        "costs/sharing",
+    ),
 ]
