@@ -54,12 +54,6 @@ CELLS = {  # a figure, what is read of it, and what is set
         "shown.given, shown.correct",
         "shown.given = [2, 6, 12]",
     ),
-    "RanksLab": (
-        "shown = RanksLab()",
-        "shown.cut, shown.ranks",
-        "shown.model, shown.kind, shown.cut, shown.ranks = "
-        "'4 heads of width 3', 'latent', 'heads', 2",
-    ),
     "RepeaterLab": (
         "shown = RepeaterLab()",
         "shown.text, shown.off",
@@ -79,12 +73,6 @@ CELLS = {  # a figure, what is read of it, and what is set
         "shown = StageStepper()",
         "shown.step, shown.x[1][0], shown.mask",
         "shown.x, shown.step = [[-7.5] * len(row) for row in shown.x], 'softmax'",
-    ),
-    "TileLab": (
-        "shown = TileLab()",
-        "shown.mask, shown.step",
-        "shown.table, shown.mask, shown.step = '2,048 tokens, width 64', 'none', 0\n"
-        "shown.memory = 65536",
     ),
     "TranslatorLab": (
         "shown = TranslatorLab()",
@@ -224,17 +212,6 @@ def test_predict_and_python_change_each_other(met):
     expect(verdict).to_contain_text("Right.")
 
 
-def test_the_ranks_lab_and_python_change_each_other(met):
-    lab = met("RanksLab")
-    confirm(lab.figure.get_by_label("ranks, exactly"), "32")
-    lab.figure.get_by_label("cut by").select_option("tokens, heads exchanged")
-    lab.arrived("('tokens, heads exchanged', 8)")
-    lab.change()
-    said = lab.figure.locator(".mhsa-said")
-    expect(said).to_contain_text("Each of 2 ranks has 2 of 4 query heads")
-    expect(lab.figure.get_by_label("cut by")).to_have_value("heads")
-
-
 def test_the_repeater_lab_and_python_change_each_other(met):
     lab = met("RepeaterLab")
     text = lab.figure.get_by_label("Text", exact=True)
@@ -283,17 +260,6 @@ def test_the_stage_stepper_and_python_change_each_other(met):
     stepper.change()
     expect(stepper.figure.locator("[aria-current=step]")).to_have_text("softmax")
     expect(cell(stepper.figure, "x", 0, 0)).to_contain_text("7.5")
-
-
-def test_the_tile_lab_and_python_change_each_other(met):
-    lab = met("TileLab")
-    lab.figure.get_by_label("mask").select_option("causal")
-    lab.figure.get_by_role("button", name="Next").click()
-    lab.arrived("('causal', 2)")
-    lab.change()
-    said = lab.figure.locator(".mhsa-said")
-    expect(said).to_contain_text("Tile 1 of 4,096: keys and values 0 to 31")
-    expect(lab.figure.get_by_label("table", exact=True)).to_have_value("2,048 tokens, width 64")
 
 
 def test_the_translator_lab_loads_from_python_and_they_change_each_other(met):

@@ -90,7 +90,12 @@ def test_ranks_move_along_with_the_cut_and_it_says_why(open_figure):
     assert along(page) == "ranks 32 → 8: 32 ranks cannot share n_kv_heads=8 evenly."
     assert page.locator(".mhsa-sends").count() == 2 * 8 * 8
     assert page.get_by_label("keys").locator("option:disabled").all_inner_texts() == ["latent"]
+    page.set_viewport_size({"width": 700, "height": 900})  # is no change
+    page.wait_for_timeout(50)
+    assert along(page).startswith("ranks 32 → 8")
     page.get_by_label("keys").select_option("a head of keys each")
+    page.get_by_label("ranks", exact=True).press("Home")
+    assert along(page) == ""
     page.get_by_label("ranks", exact=True).press("End")
     said(page, "Each of 64 ranks has 64 tokens of 4,096")
 

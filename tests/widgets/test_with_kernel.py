@@ -148,3 +148,35 @@ def test_a_slider_of_ipywidgets_is_linked_to_the_scale_lab(notebook):
     figure.get_by_label("d_head", exact=True).press("End")
     expect(linked.locator(".widget-readout")).to_have_text("1024")
     expect(nb.run(1)).to_have_text("1024 1024")
+
+
+def test_the_tile_lab_and_python_change_each_other(notebook):
+    nb = notebook(
+        "from mhsa_lib.widgets import TileLab\nlab = TileLab()\nlab",
+        "print(lab.mask, lab.step, lab.loop.computed)",
+        "lab.mask, lab.memory, lab.step = 'none', 512, 0",
+    )
+    figure = nb.run(0)
+    expect(figure.locator(".mhsa-said")).to_contain_text("Tile 2 of 64", timeout=WAIT)
+    figure.get_by_label("mask").select_option("causal")
+    figure.get_by_role("button", name="Next").click()
+    expect(nb.run(1)).to_have_text("causal 2 36")
+    nb.run(2)
+    expect(figure.locator(".mhsa-said")).to_contain_text("Tile 1 of 16: keys and values 0")
+    expect(figure.get_by_label("mask")).to_have_value("none: all keys")
+
+
+def test_the_ranks_lab_and_python_change_each_other(notebook):
+    nb = notebook(
+        "from mhsa_lib.widgets import RanksLab\nlab = RanksLab()\nlab",
+        "print(lab.cut, lab.ranks, lab.share.kept)",
+        "lab.kind, lab.cut, lab.ranks = 'latent', 'heads', 2",
+    )
+    figure = nb.run(0)
+    expect(figure.locator(".mhsa-said")).to_contain_text("Each of 4 ranks", timeout=WAIT)
+    confirm(figure.get_by_label("ranks, exactly"), "32")
+    figure.get_by_label("cut by").select_option("tokens, heads exchanged")
+    expect(nb.run(1)).to_have_text(f"tokens, heads exchanged 8 {512 * 2 * 8 * 128 * 2}")
+    nb.run(2)
+    expect(figure.locator(".mhsa-said")).to_contain_text("has 64 of 128 query heads, holds")
+    expect(figure.get_by_label("cut by")).to_have_value("heads")

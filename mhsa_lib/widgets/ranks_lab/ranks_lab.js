@@ -26,22 +26,25 @@ const RANK_TRAITS = ["model", "kind", "cut", "ranks"];
 function render({ model: traits, el: root }) {
   const { body, signal, end } = frame(root, "ranks-lab");
   const models = /** @type {(Layer & { name: string })[]} */ (traits.get("models"));
-  const names = models.map(({ name }) => name);
-  const start = readAll(traits, RANK_TRAITS);
+  const [names, start] = [models.map(({ name }) => name), readAll(traits, RANK_TRAITS)];
   const read = () => /** @type {Chosen} */ (readAll(traits, RANK_TRAITS));
   /** @type {(chosen: Chosen) => Layer} */
   const layer = ({ model, kind }) => layerOf(models[Math.max(0, names.indexOf(model))], kind);
   const place = notice({ signal });
   let along = "";
 
-  /** Ranks move along to the nearest number that can share evenly. @type {(put: object) => void} */
-  function change(put) {
-    const wish = { ...read(), ...put };
+  /** @type {(changes: Record<string, unknown>, words?: string) => void} */
+  function put(changes, words = "") {
+    along = words; // said until the next change
+    writeAll(traits, changes);
+  }
+  /** Ranks move along to the nearest number that can share evenly. @type {(one: object) => void} */
+  function change(one) {
+    const wish = { ...read(), ...one };
     const fits = possibleRanks(layer(wish), wish.cut);
     const ranks = fits.includes(wish.ranks) ? wish.ranks : nearest(fits, wish.ranks);
     const why = refusedOf(layer(wish), wish.cut, wish.ranks);
-    along = ranks === wish.ranks ? "" : `ranks ${wish.ranks} → ${ranks}: ${why}`;
-    writeAll(traits, { ...put, ranks });
+    put({ ...one, ranks }, ranks === wish.ranks ? "" : `ranks ${wish.ranks} → ${ranks}: ${why}`);
   }
   /** @type {(label: string, trait: "model" | "kind" | "cut", options: string[]) => Choice} */
   const pick = (label, trait, options) =>
@@ -58,7 +61,7 @@ function render({ model: traits, el: root }) {
     cut: pick("cut by", "cut", CUTS),
   };
   /** @type {(ranks: number) => void} */
-  const setRanks = (ranks) => writeAll(traits, { ranks });
+  const setRanks = (ranks) => put({ ranks });
   const dialOfRanks = dial({
     label: "ranks",
     unit: "rank",
@@ -68,7 +71,7 @@ function render({ model: traits, el: root }) {
     change: setRanks,
     wrong: place.wrong,
   });
-  const reset = button({ label: "Reset", signal, press: () => writeAll(traits, start) });
+  const reset = button({ label: "Reset", signal, press: () => put(start) });
   const drawn = scroller("Ranks");
   const [more, numbers, said] = [
     el("p", { class: "mhsa-quiet mhsa-left-out" }),
