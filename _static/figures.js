@@ -7,11 +7,11 @@
 /** A figure that lives on this page. @typedef {Born & { el: HTMLElement, start: State }} Living */
 
 const living = (() => {
-  const page = () =>
-    /** @type {any} */ (window).DOCUMENTATION_OPTIONS?.pagename ?? location.pathname;
+  const page = () => kept.pageAt("");
   const all = /** @type {Map<HTMLElement, Living>} */ (new Map());
   const QUIZ = "mhsa-predict";
   const MISSED = "The link does not fit this figure, which shows its start.";
+  const NOT_HERE = "The link leads to a figure that is not on this page any more.";
 
   /** @type {(el: HTMLElement) => Rules} */
   const rulesOf = (el) => JSON.parse(el.dataset.mhsaRules ?? "{}");
@@ -35,9 +35,16 @@ const living = (() => {
       all.quizzes = quizzes();
     });
     if (new URLSearchParams(location.search).get("view") === el.id) {
-      address(location.pathname + location.hash);
+      showAddress(location.pathname + location.hash);
     }
+    say(el, "");
     document.dispatchEvent(new CustomEvent("mhsa-kept"));
+  }
+
+  /** @type {(el: HTMLElement, text: string) => void} */
+  function say(el, text) {
+    const status = el.querySelector(".mhsa-foot [role=status]");
+    if (status) status.textContent = text;
   }
 
   /** How many quizzes of this page are answered, and how many there are. */
@@ -45,16 +52,6 @@ const living = (() => {
     const states = [...all.values()].filter(({ el }) => isQuiz(el)).map(({ state }) => state);
     const done = states.filter(({ correct, shown }) => correct === true || shown === true);
     return /** @type {[number, number]} */ ([done.length, states.length]);
-  }
-
-  /** Whether the address bar could be changed. @type {(to: string) => boolean} */
-  function address(to) {
-    try {
-      history.replaceState(null, "", to);
-      return true;
-    } catch {
-      return false; // some browsers refuse it for files
-    }
   }
 
   /** @type {(label: string, press: () => void) => HTMLButtonElement} */
@@ -67,9 +64,16 @@ const living = (() => {
     return node;
   }
 
+  /** As at the start, above its foot, which keeps the focus. @type {(one: Living) => void} */
+  function again({ el, start, restart }) {
+    restart(structuredClone(start));
+    el.querySelector(".mhsa-foot")?.before(...el.querySelectorAll(".mhsa-body"));
+    say(el, "");
+  }
+
   /** Under a figure: back to its start, and a link. @type {(one: Living) => HTMLElement} */
   function foot(one) {
-    const { el, state, start, restart } = one;
+    const { el, state } = one;
     const rules = rulesOf(el);
     const node = document.createElement("div");
     const said = document.createElement("span");
@@ -77,7 +81,7 @@ const living = (() => {
     const typed = Object.values(rules).some(({ own }) => own) ? ", without typed numbers" : "";
     async function copy() {
       const link = viewLink(location.href, el.id, state, rules);
-      const there = address(link);
+      const there = showAddress(link);
       try {
         await navigator.clipboard.writeText(link);
         said.textContent = "Link copied.";
@@ -86,10 +90,9 @@ const living = (() => {
       }
     }
     const back = button("Reset", () => {
-      restart(structuredClone(start));
-      el.append(node);
-      said.textContent = "As at the start.";
+      again(one);
       keep(one);
+      say(el, "As at the start.");
     });
     node.className = "mhsa-foot";
     node.append(back, button(`Copy link to this view${typed}`, copy), said);
@@ -98,8 +101,7 @@ const living = (() => {
 
   /** @type {(el: HTMLElement, said: string) => void} */
   function arrive(el, said) {
-    const status = el.querySelector(".mhsa-foot [role=status]");
-    if (status) status.textContent = said;
+    say(el, said);
     el.tabIndex = -1;
     el.focus({ preventScroll: true });
     const show = () => el.scrollIntoView({ block: "start" });
@@ -124,12 +126,18 @@ const living = (() => {
     });
   });
 
+  document.addEventListener("DOMContentLoaded", () => {
+    const id = new URLSearchParams(location.search).get("view");
+    if (id === null || document.getElementById(id)) return;
+    const line = document.createElement("p");
+    line.setAttribute("role", "status");
+    line.textContent = NOT_HERE;
+    document.querySelector("article")?.prepend(line);
+  });
+
   /** Every figure as at the start. */
   function restartAll() {
-    for (const { el, start, restart } of all.values()) {
-      restart(structuredClone(start));
-      el.append(...el.querySelectorAll(".mhsa-foot"));
-    }
+    for (const one of all.values()) again(one);
   }
 
   return { page, quizzes, restartAll };

@@ -11,6 +11,14 @@
 const kept = (() => {
   const BOOK = "mhsa-book:"; // pages opened from files share one storage with all other files
 
+  /** The name of a page of the book, by its address. @type {(address: string) => string} */
+  function pageAt(address) {
+    const root = new URL(document.documentElement.dataset.content_root ?? ".", location.href);
+    return new URL(address, location.href).pathname
+      .replace(root.pathname, "")
+      .replace(/\.html$/, "");
+  }
+
   /** @type {() => Storage | null} */
   function storage() {
     try {
@@ -46,12 +54,13 @@ const kept = (() => {
     } catch {
       // written by somebody else, or cut off: as if nothing were there
     }
-    const [answered, of] = Array.isArray(found.quizzes) ? found.quizzes : [0, 0];
+    const counts = Array.isArray(found.quizzes) ? found.quizzes : [];
+    const [answered, of] = [0, 1].map((i) => (Number.isInteger(counts[i]) ? counts[i] : 0));
     return {
       answers: record(found.answers),
       figures: record(found.figures),
       exercises: record(found.exercises),
-      quizzes: [Number(answered) || 0, Number(of) || 0],
+      quizzes: [answered, of],
     };
   }
 
@@ -74,5 +83,5 @@ const kept = (() => {
     for (const key of keys) all?.removeItem(key);
   }
 
-  return { lasts, read, write, forget };
+  return { pageAt, lasts, read, write, forget };
 })();

@@ -15,16 +15,6 @@
     return node;
   }
 
-  /**
-   * The name of the page that a link of the contents leads to.
-   * @type {(link: HTMLAnchorElement) => string}
-   */
-  function pageOf(link) {
-    const root = new URL(document.documentElement.dataset.content_root ?? ".", location.href);
-    const to = new URL(link.getAttribute("href") ?? "", location.href);
-    return to.pathname.replace(root.pathname, "").replace(/\.html$/, "");
-  }
-
   /** A mark for eyes, words for ears. @type {(quizzes: [number, number]) => HTMLElement} */
   function mark([answered, of]) {
     const all = answered === of;
@@ -41,7 +31,7 @@
     const links = document.querySelectorAll(".bd-sidebar-primary nav.bd-links a.internal");
     for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (links)) {
       link.querySelector(".book-mark")?.remove();
-      const page = pageOf(link);
+      const page = kept.pageAt(link.getAttribute("href") ?? "");
       const counts = page === living.page() ? living.quizzes() : kept.read(page).quizzes;
       if (counts[0] > 0) link.append(mark(counts));
     }
@@ -110,7 +100,8 @@
       about.setAttribute("aria-label", "What you did on this page");
       document.querySelector("article")?.append(about);
     }
-    const side = made("div", "book-kept", made("p", "", words), forgetButton());
+    const side = made("section", "book-kept", made("p", "", words), forgetButton());
+    side.setAttribute("aria-label", "What you did in this book");
     document.querySelector(".bd-sidebar-primary .sidebar-primary-items__start")?.append(side);
     show();
   });

@@ -95,3 +95,13 @@ function viewIn(page, id, rules) {
   }
   return state;
 }
+
+/** Whether the address bar could be changed. @type {(to: string) => boolean} */
+function showAddress(to) {
+  try {
+    history.replaceState(null, "", to);
+    return true;
+  } catch {
+    return false; // some browsers refuse it for files
+  }
+}
