@@ -24,9 +24,7 @@ def ratios(races: Sequence[Race], names: Sequence[str] | None = None) -> None:
     names = _order(races) if names is None else list(names)
     rows = math.ceil(len(races) / COLUMNS)
     fig = style.figure(style.WIDTH, rows * (ROW * len(names) + 0.5) + 0.5)
-    grid = fig.subplots(
-        rows, min(COLUMNS, len(races)), sharex=True, sharey=True, squeeze=False
-    )
+    grid = fig.subplots(rows, min(COLUMNS, len(races)), sharex=True, sharey=True, squeeze=False)
     axes = list(grid.flat)
     low, high = _limits(races, names)
     for ax, race in zip(axes, races, strict=False):

@@ -37,7 +37,7 @@ def copied(tab, figure=FIGURE):
 def test_a_link_shows_what_was_seen_there(at):
     tab = at(LEADS)
     assert (width(tab), said(tab)) == ("256", "As the link shows it.")
-    assert tab.locator(FIGURE).get_by_label("scale").input_value() == "1/sqrt(d_head)"
+    assert tab.locator(FIGURE).get_by_label("scale").input_value() == "1/√d_head"
     assert tab.evaluate("document.activeElement.id") == "live-scale-lab"
     assert 0 <= tab.locator(FIGURE).bounding_box()["y"] < 300
 
@@ -101,7 +101,7 @@ def test_a_link_goes_before_what_was_kept_and_leaves_it(at, tab):
     ],
 )
 def test_a_link_that_does_not_fit_shows_the_start_and_says_so(at, wrong):
-    tab = at(f"?view=live-scale-lab&scale=1%2Fd_head&{wrong}#live-scale-lab")
+    tab = at(f"?view=live-scale-lab&{wrong}&scale=1%2Fd_head#live-scale-lab")
     assert said(tab) == "The link does not fit this figure, which shows its start."
     assert width(tab) == "64"
     assert tab.locator(FIGURE).get_by_label("scale").input_value() == "1"
