@@ -18,10 +18,10 @@ PICTURE = re.compile(r'<img[^>]*\ssrc="(?:\.\./)*(_images/[^"]+\.png)"')
 
 
 def sentence(tree: nodes.Node) -> str:
-    """Return the first paragraph of a page, cut after a word.
+    r"""Return the first paragraph of a page, cut after a word.
 
     >>> from docutils.core import publish_doctree
-    >>> sentence(publish_doctree("A title\\n=======\\n\\nOne  sentence."))
+    >>> sentence(publish_doctree("A title\n=======\n\nOne  sentence."))
     'One sentence.'
     """
     paragraphs = (p.astext() for p in tree.findall(nodes.paragraph) if p.astext().strip())
