@@ -29,6 +29,8 @@ import anywidget
 import matplotlib.pyplot as plt
 from PIL import Image
 
+from mhsa_lib.widgets.rules import Rule, rule_of
+
 FOLDER = Path(__file__).parent
 FIRST, LOADER = "shared/frame", "shared/loader"
 IMPORT = re.compile(r'^import [^;]*? from "(\.[./]*/[\w/]+)\.js";\n', re.MULTILINE)
@@ -77,15 +79,26 @@ class Figure(anywidget.AnyWidget):
             if name not in frame and not name.startswith("_")
         }
 
+    def rules(self) -> dict[str, Rule]:
+        """The traits that a reload or a link brings back, and which values each may have.
+
+        A trait that is an ``Int`` with both ends, an ``Enum`` or a ``Bool`` is there by itself;
+        a figure adds others, or takes away what its reader does not set.
+        """
+        found = {name: rule_of(self.traits()[name]) for name in self.state()}
+        return {name: rule for name, rule in found.items() if rule is not None}
+
     def html(self) -> str:
         """The figure as HTML that needs no kernel and no network."""
         name = Path(self.pieces[-1]).name.replace("_", "-")
         keys = " ".join(key(piece, "js") for piece in self.pieces)
         data = json.dumps(self.state(), allow_nan=False, default=_base64, ensure_ascii=False)
+        rules = escape(json.dumps(self.rules(), ensure_ascii=False))
         styles = "".join(_piece("style", piece, "css") for piece in self.pieces)
         scripts = "".join(_piece("script", piece, "js") for piece in (*self.pieces, LOADER))
         return (
-            f'{styles}<div class="mhsa-figure mhsa-{name}" data-mhsa-figure="{keys}">'
+            f'{styles}<div class="mhsa-figure mhsa-{name}" data-mhsa-figure="{keys}"'
+            f' data-mhsa-rules="{rules}">'
             f"<noscript>{self.without_script()}</noscript>"
             f'<script type="application/json">{_inert(data)}</script></div>{scripts}'
         )

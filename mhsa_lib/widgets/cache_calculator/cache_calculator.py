@@ -9,6 +9,7 @@ from mhsa_lib import plots
 from mhsa_lib.costs.configurations import ACCELERATORS, CONFIGURATIONS, LATENT, Latent, find
 from mhsa_lib.widgets.cost_lab import NUMBER_BYTES
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.rules import Rule, among, or_none
 from mhsa_lib.widgets.sizes import problem_of
 
 OWN = "own sizes"
@@ -95,6 +96,10 @@ class CacheCalculator(Figure):
     def cache_bytes(self) -> int:
         """Bytes of the cache as chosen."""
         return self.total(self.kind or self.sizes["kind"])
+
+    def rules(self) -> dict[str, Rule]:
+        choices = {name: among(options) for name, options in OPTIONS.items()}
+        return super().rules() | choices | {"kind": or_none(choices["kind"])}
 
     @property
     def alt(self) -> str:

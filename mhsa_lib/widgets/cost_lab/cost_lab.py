@@ -8,6 +8,7 @@ from traitlets import Bool, Int, List, Unicode, validate
 from mhsa_lib import plots
 from mhsa_lib.costs.configurations import ACCELERATORS, CONFIGURATIONS, Configuration, find
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.rules import Rule, among
 
 NUMBER_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "int8": 1}
 OPTIONS = {
@@ -70,6 +71,9 @@ class CostLab(Figure):
         """Bytes of the cache as chosen."""
         size = NUMBER_BYTES[self.cache_dtype]
         return self.configuration.cache_bytes(self.context, batch=self.batch, itemsize=size)
+
+    def rules(self) -> dict[str, Rule]:
+        return super().rules() | {name: among(options) for name, options in OPTIONS.items()}
 
     @property
     def alt(self) -> str:

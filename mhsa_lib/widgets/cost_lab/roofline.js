@@ -80,7 +80,7 @@ function roofItself(x, y, edge, peak, bandwidth) {
   return [
     svg("line", { x1: x(ridge), x2: x(ridge), y1: y(peak), y2: FLOOR, class: "mhsa-ridge" }),
     svg("path", { d: `M${x0} ${y0}L${x(ridge)} ${y(peak)}H${edge}`, class: "mhsa-roof-line" }),
-    roofTick(`ridge ${grouped(ridge)}`, { x: x(ridge) + 4, y: above }),
+    roofTick(`ridge ${grouped(ridge)}`, { x: x(ridge) - 4, y: above, "text-anchor": "end" }),
     roofTick(`${short(peak)}FLOP/s`, { x: edge, y: above, "text-anchor": "end" }),
     roofTick(`${short(bandwidth)}B/s`, { x: x0 + 14, y: y0 - 18, transform: along }),
   ];

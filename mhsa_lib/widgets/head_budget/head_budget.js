@@ -64,7 +64,7 @@ function render({ model, el: root }) {
   const chart = el("div", { class: "mhsa-chart" });
   const bands = el("div", { class: "mhsa-bands" });
   const table = budgetTable();
-  const pictures = el("div", { class: "mhsa-pictures" }, chart, bands);
+  const pictures = el("div", { class: "mhsa-pictures" }, chart, source, bands);
   const picture = el("div", { class: "mhsa-beside" }, pictures, scroller("Budget", table.node));
   body.append(
     el("div", { class: "mhsa-controls" }, Object.values(controls.nodes), controls.derived),
@@ -72,7 +72,6 @@ function render({ model, el: root }) {
     controls.notice,
     picture,
     said.node,
-    source,
   );
 
   function draw() {

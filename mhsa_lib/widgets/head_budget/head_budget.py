@@ -8,6 +8,7 @@ from traitlets import Int, List, TraitError, validate
 from mhsa_lib import checks, plots
 from mhsa_lib.widgets.figure import Figure
 from mhsa_lib.widgets.head_budget.rings import PUBLISHED, Rings
+from mhsa_lib.widgets.rules import Rule, whole
 from mhsa_lib.widgets.sizes import problem_of
 
 
@@ -59,6 +60,9 @@ class HeadBudget(Figure):
     def refusal(self) -> str | None:
         """Why the library refuses these sizes, with a repair; None if it takes them."""
         return problem_of(self.d_model, self.n_heads, self.n_heads, self.d_head)
+
+    def rules(self) -> dict[str, Rule]:
+        return super().rules() | {"shown": whole(0, len(self.rings) - 1)}
 
     @property
     def alt(self) -> str:

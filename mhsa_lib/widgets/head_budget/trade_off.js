@@ -36,9 +36,9 @@ function ticks({ x, y }, farthest, most, right) {
 
 /**
  * A ring for each run; numbers that would run into others are left out.
- * @type {(axes: Axes, trained: Run[]) => (SVGElement | null)[]}
+ * @type {(axes: Axes, trained: Run[], right: number) => (SVGElement | null)[]}
  */
-function rings({ x, y }, trained) {
+function rings({ x, y }, trained, right) {
   /** @type {[number, number][]} */
   const told = [];
   return trained.flatMap((run) => {
@@ -46,7 +46,10 @@ function rings({ x, y }, trained) {
     const free = told.every(([left, line]) => Math.abs(cx - left) > 62 || Math.abs(cy - line) > 12);
     if (free) told.push([cx, cy]);
     const ring = svg("circle", { cx, cy, r: 4, class: "mhsa-run" });
-    return [ring, free ? label(run.said, { x: cx + 9, y: cy - 6, class: "mhsa-tick" }) : null];
+    const late = cx + 62 > right; // a number that would be cut off stands at the left
+    const side = late ? { x: cx - 9, "text-anchor": "end" } : { x: cx + 9 };
+    const at = { ...side, y: late ? cy + 12 : cy - 6, class: "mhsa-tick" };
+    return [ring, free ? label(run.said, at) : null];
   });
 }
 
@@ -97,7 +100,7 @@ export function tradeOff({ n_heads, d_head }, trained, width) {
     ticks(axes, farthest, most, right),
     budgets.map((product) => line(product, "mhsa-paper-line")),
     line(n_heads * d_head, "mhsa-budget-line"),
-    rings(axes, trained),
+    rings(axes, trained, right),
     svg("path", { d: `M${px} ${py}V${FLOOR}M${px} ${py}H${left}`, class: "mhsa-drop" }),
     svg("circle", { cx: px, cy: py, r: 7, class: "mhsa-now" }),
     axisNames(right),

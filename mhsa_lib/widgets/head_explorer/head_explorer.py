@@ -13,6 +13,7 @@ from mhsa_lib import examples, plots
 from mhsa_lib.trace.wires import trace
 from mhsa_lib.widgets.figure import Figure, png
 from mhsa_lib.widgets.packed import packed, unpacked
+from mhsa_lib.widgets.rules import Rule, or_none, parts, whole
 
 LIMIT = 200_000
 """Bytes of weights and tokens that a page without a kernel carries for one figure."""
@@ -97,6 +98,11 @@ class HeadExplorer(Figure):
     def shape(self) -> tuple[int, ...]:
         """Sizes of (layer, head, query, key)."""
         return tuple(self.attention["shape"])
+
+    def rules(self) -> dict[str, Rule]:
+        places = {name: whole(0, size - 1) for name, size in zip(AXES, self.shape, strict=True)}
+        head = parts(places["layer"], places["head"])
+        return super().rules() | places | {"compared": or_none(head)}
 
     @property
     def alt(self) -> str:

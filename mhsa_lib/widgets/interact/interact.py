@@ -11,6 +11,7 @@ from traitlets import List, TraitError, validate
 
 from mhsa_lib.widgets.figure import Figure
 from mhsa_lib.widgets.interact.stored import as_html, stored
+from mhsa_lib.widgets.rules import Rule, parts, whole
 
 MOST = 12
 """Settings of one figure: each is an output that the page carries."""
@@ -73,6 +74,9 @@ class Interact(Figure):
     def shown(self) -> dict[str, Any]:
         """What the function now prints, draws and returns at this setting: it is called."""
         return stored(self._draw, self._alt, self._setting(self.at))
+
+    def rules(self) -> dict[str, Rule]:
+        return {"at": parts(*(whole(0, len(values) - 1) for values in self.values))}
 
     @property
     def alt(self) -> str:

@@ -60,7 +60,12 @@ function controlsOf(model, size, paint, place, signal) {
     signal,
     change: (i) => write(model, "head", i),
   });
-  const nodes = [kind.node, ...Object.values(counts).map(({ node }) => node), head.node];
+  const one = el(
+    "div",
+    { class: "mhsa-one-of" },
+    Object.values(counts).map(({ node }) => node),
+  );
+  const nodes = [kind.node, head.node, one];
   return { kind, counts, head, nodes };
 }
 
@@ -93,7 +98,7 @@ function render({ model, el: root }) {
   const { kind, counts, head, nodes } = controlsOf(model, size, paint, place, signal);
   const mask = paintable(tokens, signal, current, paint);
   const weights = grid(tokens, "Weights of the chosen head", "mhsa-weights");
-  const empty = el("div", { class: "mhsa-empty" });
+  const empty = el("div", { class: "mhsa-empty mhsa-shrinks" });
   const forms = maskForms(model, tokens, signal);
   const [may, mayNot] = ["mhsa-may", "mhsa-may-not"].map((look) => el("span", { class: look }));
   const remark = "Rows are queries, columns keys. Hatched is exactly 0.";
@@ -111,8 +116,8 @@ function render({ model, el: root }) {
     place.node,
     el("div", { class: "mhsa-pair" }, painting, under),
     said.node,
-    empty,
     ...forms.nodes,
+    empty,
   );
 
   /** @type {(name: string) => void} */

@@ -11,6 +11,7 @@ from mhsa_lib import checks, examples, masks, plots
 from mhsa_lib import functional as F
 from mhsa_lib.equivalence import empty_row
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.rules import Rule, among, rows, whole
 
 LONGEST = 10
 OWN = "your own"
@@ -115,6 +116,11 @@ class MaskLab(Figure):
                 f"set mask to use a tensor or a predicate."
             )
         return rows
+
+    def rules(self) -> dict[str, Rule]:
+        painted = rows(among([True, False]), len(self.tokens), len(self.tokens))
+        head = whole(0, len(self.scores) - 1)
+        return super().rules() | {"head": head, "painted": painted}
 
     @property
     def alt(self) -> str:

@@ -11,6 +11,7 @@ from mhsa_lib import checks, examples, plots
 from mhsa_lib.plots.contribution import one_sequence
 from mhsa_lib.trace.wires import trace
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.rules import Rule, items, whole
 
 LIMITS = {"heads": 12, "queries": 32, "columns of concat": 64, "coordinates of y": 48}
 
@@ -82,6 +83,11 @@ class OutputSum(Figure):
             if not isinstance(index, int) or not 0 <= index < sizes[name]:
                 raise TraitError(f"{name}={value} is not from 0 to {sizes[name] - 1}.")
         return value
+
+    def rules(self) -> dict[str, Rule]:
+        coordinate, head = whole(0, len(self.W_O[0]) - 1), whole(0, len(self.z) - 1)
+        position = whole(0, len(self.tokens) - 1)
+        return {"position": position, "coordinate": coordinate, "off": items(head, len(self.z))}
 
     @property
     def alt(self) -> str:

@@ -10,6 +10,7 @@ from mhsa_lib import checks, plots
 from mhsa_lib.shapes import AXIS_COLOURS
 from mhsa_lib.trace.provenance import Provenance, provenance_of
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.rules import Rule, whole
 
 TOKENS, NUMBERS = 6, 2500
 """What can be looked through: tokens of the sequence, and numbers in all wires and inputs."""
@@ -56,6 +57,9 @@ class PassStepper(Figure):
             )
         self._provenance = provenance_of(attention, x.detach(), mask)
         super().__init__(recorded=_packed(self._provenance), **traits)
+
+    def rules(self) -> dict[str, Rule]:
+        return {"step": whole(0, len(self.recorded["steps"]) - 1)}
 
     @property
     def alt(self) -> str:

@@ -10,6 +10,7 @@ from traitlets import Bool, List, Unicode, observe
 
 from mhsa_lib import checks
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.rules import Rule, among, items, number, or_none, whole
 
 
 class Predict(Figure):
@@ -83,6 +84,16 @@ class Predict(Figure):
     @observe("given")
     def _judge(self, change: Any) -> None:
         self.correct = None if self.given is None else _same(self.given, self.answer)
+
+    def rules(self) -> dict[str, Rule]:
+        """What was answered; a quiz has no link."""
+        if self.options:
+            given = among(self.options)
+        elif isinstance(self.answer, list):
+            given = items(whole(0, 10**15), most=99)
+        else:
+            given = number(-1e300, 1e300)
+        return super().rules() | {"given": or_none(given)}
 
     @property
     def alt(self) -> str:

@@ -9,6 +9,7 @@ from traitlets import Bytes, Int, List, Unicode, validate
 from mhsa_lib import plots
 from mhsa_lib.pretrained import repeater
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.rules import Rule, items, parts, whole
 
 HABITS = {
     "previous": "previous token",
@@ -62,6 +63,12 @@ class RepeaterLab(Figure):
         if position is not None and not 0 <= position <= last:
             raise ValueError(f"position={position} does not exist; the text has 0 to {last}.")
         return position
+
+    def rules(self) -> dict[str, Rule]:
+        """Heads, but not the text: what is pointed at in a typed one may not be there."""
+        model = trained()
+        head = parts(whole(0, model.n_layers - 1), whole(0, model.n_heads - 1))
+        return {"off": items(head, model.n_layers * model.n_heads), "large": head}
 
     @property
     def alt(self) -> str:

@@ -10,6 +10,7 @@ from traitlets import Enum, Float, Int, TraitError, validate
 from mhsa_lib import functional as F
 from mhsa_lib import measure, plots
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.rules import Rule, number
 
 TOKENS, WIDEST = 64, 1024
 COLDEST, HOTTEST = 0.01, 10_000
@@ -43,6 +44,9 @@ class ScaleLab(Figure):
                 f"temperature={proposal.value} must lie between {COLDEST} and {HOTTEST}."
             )
         return proposal.value
+
+    def rules(self) -> dict[str, Rule]:
+        return super().rules() | {"temperature": number(COLDEST, HOTTEST)}
 
     @property
     def factor(self) -> float:

@@ -8,6 +8,7 @@ from traitlets import Int, List, TraitError, validate
 from mhsa_lib import examples
 from mhsa_lib.stages import maps_of
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.rules import Rule, items, whole
 from mhsa_lib.widgets.sentence_lab.found import pictured, told
 from mhsa_lib.widgets.sentence_lab.steps import walk_html
 from mhsa_lib.widgets.sentence_lab.still import arcs
@@ -81,6 +82,11 @@ class SentenceLab(Figure):
     def shown(self) -> list[int]:
         """The sentences of the still picture: both where the word that they differ in asks."""
         return [0, 1] if self.word == len(self.x[0]) - 1 else [self.sentence]
+
+    def rules(self) -> dict[str, Rule]:
+        n, words, heads = len(self.x), len(self.x[0]), len(self.heads)
+        off = items(whole(0, heads - 1), heads)
+        return {"sentence": whole(0, n - 1), "word": whole(0, words - 1), "off": off}
 
     @property
     def alt(self) -> str:

@@ -7,7 +7,7 @@ import { grouped, short, upTo } from "../shared/numbers.js";
 /** @import { Row } from "./ledger.js" */
 /** Colours by axis. @typedef {Record<string, string>} Colours */
 
-const BOX = { side: 40, sheets: 4, shift: 3 };
+const BOX = { side: 32, sheets: 4, shift: 3 };
 
 /**
  * Sides of a box: they grow with the square root of its last two sizes, on one scale for all.
@@ -41,7 +41,7 @@ function box(row, largest, colours) {
     );
   };
   const room = BOX.shift * (BOX.sheets - 1) + 5;
-  const size = { width: BOX.side + room, height: height + room };
+  const size = { width: BOX.side + room, height: BOX.side + room }; // rows do not move
   const drawn = upTo(sheets).map((i) => sheet(sheets - 1 - i));
   return svg("svg", { class: "mhsa-box", ...size, "aria-hidden": "true" }, drawn);
 }

@@ -13,6 +13,7 @@ from mhsa_lib.shapes import AXIS_COLOURS
 from mhsa_lib.trace.ledger import short
 from mhsa_lib.trace.wires import Wires, trace
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.rules import Rule
 from mhsa_lib.widgets.shape_tracer.recipes import recipe_of, traced_at
 from mhsa_lib.widgets.sizes import problem_of
 
@@ -74,6 +75,11 @@ class ShapeTracer(Figure):
         if self._attention is not None:
             return None
         return problem_of(self.d_model, self.n_heads, self.n_kv_heads, self.d_head)
+
+    def rules(self) -> dict[str, Rule]:
+        """Of an attention that was built, only the sizes that it leaves open."""
+        built = ("d_model", "n_heads", "n_kv_heads", "d_head") if self.fixed else ()
+        return {name: rule for name, rule in super().rules().items() if name not in built}
 
     @property
     def alt(self) -> str:

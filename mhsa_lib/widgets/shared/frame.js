@@ -25,11 +25,37 @@ export function frame(root, name) {
   };
   body.addEventListener("keydown", keep, { signal: life.signal });
   root.append(body);
+  keepRoom(body, life.signal);
   const end = () => {
     life.abort();
     body.remove();
   };
   return { body, signal: life.signal, end };
+}
+
+/**
+ * The room that a part of a figure has once needed stays, until the figure gets another width:
+ * what lies below it does not move back and forth. What is folded, or marked so, may shrink.
+ * @type {(body: HTMLElement, signal: AbortSignal) => void}
+ */
+function keepRoom(body, signal) {
+  let width = 0;
+  const parts = () => /** @type {HTMLElement[]} */ ([...body.children]);
+  const grown = new ResizeObserver(() => {
+    if (body.clientWidth !== width)
+      parts().forEach((part) => part.style.removeProperty("min-height"));
+    width = body.clientWidth;
+    for (const part of parts()) {
+      if (part.matches("details, .mhsa-shrinks") || !part.checkVisibility()) continue;
+      part.style.minHeight = getComputedStyle(part).height;
+    }
+  });
+  const more = new MutationObserver(() => parts().forEach((part) => grown.observe(part)));
+  more.observe(body, { childList: true });
+  signal.addEventListener("abort", () => {
+    grown.disconnect();
+    more.disconnect();
+  });
 }
 
 /**

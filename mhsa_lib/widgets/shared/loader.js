@@ -48,6 +48,13 @@
     };
   }
 
+  /**
+   * What a page hears of a figure before it is drawn: it may change the state, and `restart` with
+   * another one, as often as it likes.
+   * @typedef {{ model: Model, state: Record<string, unknown>,
+   *   restart: (state: Record<string, unknown>) => void }} Born
+   */
+
   /** @type {(el: HTMLElement) => Promise<void>} */
   async function mount(el) {
     el.setAttribute("data-mhsa-mounting", "");
@@ -55,9 +62,20 @@
       const state = JSON.parse(
         el.querySelector('script[type="application/json"]')?.textContent ?? "",
       );
+      const model = plainModel(state);
       const module = await load(el.dataset.mhsaFigure ?? "");
-      await module.default.render({ model: plainModel(state), el });
+      let end = /** @type {unknown} */ (null);
+      /** @type {Born["restart"]} */
+      const restart = (other) => {
+        if (typeof end === "function") end();
+        Object.assign(state, other);
+        end = module.default.render({ model, el });
+      };
+      const detail = { model, state, restart };
+      el.dispatchEvent(new CustomEvent("mhsa-born", { bubbles: true, detail }));
+      restart({});
       el.setAttribute("data-mhsa-alive", "");
+      el.dispatchEvent(new CustomEvent("mhsa-alive", { bubbles: true }));
     } catch (error) {
       el.append(`This figure could not start: ${error instanceof Error ? error.message : error}`);
       console.error(error);
@@ -69,6 +87,7 @@
     for (const el of document.querySelectorAll(waiting)) mount(/** @type {HTMLElement} */ (el));
   }
 
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", mountAll);
+  // Not DOMContentLoaded, which waits for every deferred script of the page.
+  if (document.readyState === "loading") document.addEventListener("readystatechange", mountAll);
   else mountAll();
 })();

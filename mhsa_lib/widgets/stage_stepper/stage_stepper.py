@@ -12,6 +12,7 @@ from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import AXIS_COLOURS
 from mhsa_lib.trace.wires import Wires, trace
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.rules import Rule, among, number, own, rows
 
 STEPS = ("project", "split", "score", "scale", "mask", "softmax", "mix", "concat", "W_O")
 INPUTS = ("x", "W_Q", "W_K", "W_V", "W_O")
@@ -114,6 +115,16 @@ class StageStepper(Figure):
                 parameter.copy_(W.T)
             mha(x, mask=torch.tensor(self.mask))
         return wires
+
+    def rules(self) -> dict[str, Rule]:
+        """The step, the mask and, in this browser only, the numbers that were typed."""
+        n = len(self.mask)
+        typed = {
+            name: own(rows(number(-LARGEST, LARGEST), len(matrix), len(matrix[0])))
+            for name in INPUTS
+            for matrix in [self.start[name]]
+        }
+        return super().rules() | {"mask": rows(among([True, False]), n, n)} | typed
 
     @property
     def alt(self) -> str:

@@ -42,7 +42,8 @@ export function typedNumber(text, largest) {
  */
 export function typing({ signal, place, stands, put, leave }) {
   const id = uid();
-  const about = { type: "text", id, inputmode: "decimal", autocomplete: "off" };
+  // The keypad of numbers has no minus sign on every phone.
+  const about = { type: "text", id, inputmode: "text", autocomplete: "off" };
   const [label, typed] = [el("label", { for: id }), el("input", about)];
   const field = el("span", { class: "mhsa-field" }, label, typed);
   const mistake = notice({ signal });

@@ -12,6 +12,7 @@ from mhsa_lib.examples import language
 from mhsa_lib.experiments.translation import Head, heads_of
 from mhsa_lib.widgets import assets
 from mhsa_lib.widgets.figure import Figure
+from mhsa_lib.widgets.rules import Rule, among, items
 from mhsa_lib.widgets.translator_lab import rules, weights
 from mhsa_lib.widgets.translator_lab.written import INSTEAD, looks, written
 
@@ -92,6 +93,12 @@ class TranslatorLab(Figure):
         if (word := proposal["value"]) is not None and word < 0:
             raise ValueError(f"word={word} does not exist; the first word is word 0.")
         return word
+
+    def rules(self) -> dict[str, Rule]:
+        """Greeting and heads, but not the sentence: only the grammar can say what fits."""
+        heads = [*heads_by_name()]
+        off, greeting = items(among(heads), len(heads)), among(["", *rules.BEGINNINGS])
+        return super().rules() | {"off": off, "head": among(heads), "greeting": greeting}
 
     @property
     def translation(self) -> str:
