@@ -150,3 +150,11 @@ def test_one_value_that_does_not_fit_refuses_the_whole_link(wrong):
     address = "https://example.org/b.html?view=live-x&e=a&fbclid=1&"
     assert page(script, [address + wrong, rules]) == ["refused"]
     assert page(script, [address + "d=4", rules]) == [{"e": "a", "d": 4}]
+
+
+def test_typed_numbers_stay_here_and_a_mask_travels():
+    rules = MAKE["StageStepper"]().rules()
+    assert {name for name, rule in rules.items() if rule.get("own")} == {
+        *("x", "W_Q", "W_K", "W_V", "W_O")
+    }
+    assert {"step", "mask"} < set(rules)
