@@ -116,7 +116,7 @@ const living = (() => {
     const start = structuredClone(settingsOf(state, rules));
     const one = { el, model, state, start, restart };
     all.set(el, one);
-    const linked = viewIn(location.href, el.id, rules);
+    const linked = viewFrom(location.href, el.id, rules);
     Object.assign(state, linked === null ? fitting(found(one), rules) : (linked ?? {}));
     model.save_changes = () => keep(one);
     el.addEventListener("mhsa-alive", () => {

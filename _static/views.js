@@ -80,7 +80,7 @@ function parsed(text) {
  * something in it does not fit. Names that the figure does not know are not looked at.
  * @type {(page: string, id: string, rules: Rules) => State | null | undefined}
  */
-function viewIn(page, id, rules) {
+function viewFrom(page, id, rules) {
   const given = new URL(page).searchParams;
   if (given.get("view") !== id) return null;
   /** @type {State} */

@@ -93,12 +93,13 @@ class Figure(anywidget.AnyWidget):
         name = Path(self.pieces[-1]).name.replace("_", "-")
         keys = " ".join(key(piece, "js") for piece in self.pieces)
         data = json.dumps(self.state(), allow_nan=False, default=_base64, ensure_ascii=False)
-        rules = escape(json.dumps(self.rules(), ensure_ascii=False))
+        rules = json.dumps(self.rules(), ensure_ascii=False, separators=(",", ":"))
+        rules = escape(rules, quote=False).replace("'", "&#39;")
         styles = "".join(_piece("style", piece, "css") for piece in self.pieces)
         scripts = "".join(_piece("script", piece, "js") for piece in (*self.pieces, LOADER))
         return (
             f'{styles}<div class="mhsa-figure mhsa-{name}" data-mhsa-figure="{keys}"'
-            f' data-mhsa-rules="{rules}">'
+            f" data-mhsa-rules='{rules}'>"
             f"<noscript>{self.without_script()}</noscript>"
             f'<script type="application/json">{_inert(data)}</script></div>{scripts}'
         )

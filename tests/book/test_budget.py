@@ -2,13 +2,15 @@
 
 import re
 
+from tools import ROOT
 from tools.check.pages import SITE
 
 # 64,000 until chapter 11 had all heads, and a real model to switch them off in, on one page.
 OWN_SCRIPTS = 76_000  # bytes of our JavaScript on a page
-LOADED = ["book", "views", "kept", "figures", "progress"]
 FIGURE_DATA = 200_000  # bytes of data in one figure
 WHOLE_PAGE = 600_000  # bytes of HTML
+ALL_PAGES = ["views", "kept", "figures", "progress"]  # scripts loaded once for the book
+ONCE = 18_000  # their bytes, all together
 
 
 def size(text):
@@ -16,9 +18,9 @@ def size(text):
 
 
 def own_scripts(page):
-    """Bytes of the pieces of figures, and of our scripts that every page loads."""
+    """Bytes of the pieces of figures, and of our first script that every page loads."""
     pieces = page.soup.find_all("script", attrs={"data-mhsa-piece": True})
-    loaded = [SITE / "_static" / f"{name}.js" for name in LOADED]
+    loaded = [SITE / "_static" / "book.js"]
     return sum(size(s.text) for s in pieces) + sum(f.stat().st_size for f in loaded)
 
 
@@ -48,6 +50,15 @@ def test_every_page_stays_within_its_budget(pages, say):
         if any(a > b for a, b in zip(found, limits, strict=True))
     }
     assert heavy == {}
+
+
+def test_what_is_loaded_once_for_the_book_stays_within_its_budget(pages, say):
+    took = sum((SITE / "_static" / f"{name}.js").stat().st_size for name in ALL_PAGES)
+    say("Bytes of scripts for all pages", [f"{took}, limit {ONCE}"])
+    assert took <= ONCE
+    assert {f"{name}.js" for name in [*ALL_PAGES, "book", "tables"]} == {
+        file.name for file in (ROOT / "_static").glob("*.js")
+    }
 
 
 def test_every_piece_of_code_is_on_its_page_once(pages):

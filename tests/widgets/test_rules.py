@@ -113,7 +113,7 @@ def test_a_link_holds_what_was_set_and_leaves_out_what_was_typed():
     script = """
     const [state, rules] = JSON.parse(require("fs").readFileSync(0, "utf-8"));
     const link = viewLink("file:///a/b.html?found=x#y", "live-x", state, rules);
-    const back = ["live-x", "other"].map((id) => viewIn(link, id, rules));
+    const back = ["live-x", "other"].map((id) => viewFrom(link, id, rules));
     console.log(JSON.stringify([link, ...back]));
     """
     rules = {
@@ -139,7 +139,7 @@ def test_a_link_holds_what_was_set_and_leaves_out_what_was_typed():
 def test_one_value_that_does_not_fit_refuses_the_whole_link(wrong):
     script = """
     const [link, rules] = JSON.parse(require("fs").readFileSync(0, "utf-8"));
-    console.log(JSON.stringify([viewIn(link, "live-x", rules) ?? "refused"]));
+    console.log(JSON.stringify([viewFrom(link, "live-x", rules) ?? "refused"]));
     """
     rules = {
         "d": {"least": 1, "most": 9, "whole": True},
@@ -150,3 +150,11 @@ def test_one_value_that_does_not_fit_refuses_the_whole_link(wrong):
     address = "https://example.org/b.html?view=live-x&e=a&fbclid=1&"
     assert page(script, [address + wrong, rules]) == ["refused"]
     assert page(script, [address + "d=4", rules]) == [{"e": "a", "d": 4}]
+
+
+def test_typed_numbers_stay_here_and_a_mask_travels():
+    rules = MAKE["StageStepper"]().rules()
+    assert {name for name, rule in rules.items() if rule.get("own")} == {
+        *("x", "W_Q", "W_K", "W_V", "W_O")
+    }
+    assert {"step", "mask"} < set(rules)
