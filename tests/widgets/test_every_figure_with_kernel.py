@@ -22,11 +22,6 @@ CELLS = {  # a figure, what is read of it, and what is set
         "shown.name, shown.symptom, shown.head",
         "shown.name, shown.symptom, shown.head = 'no_scale', 'worse', 2",
     ),
-    "ComposeLab": (
-        "shown = ComposeLab()",
-        "shown.gates, shown.query, shown.key, shown.maps['W_b'][0][0]",
-        "shown.static, shown.query, shown.key = 0, 1, 0",
-    ),
     "CostLab": ("shown = CostLab()", "shown.phase, shown.batch", "shown.context = 1000"),
     "HeadBudget": (
         "shown = HeadBudget()",
@@ -58,11 +53,6 @@ CELLS = {  # a figure, what is read of it, and what is set
         "shown = RepeaterLab()",
         "shown.text, shown.off",
         "shown.text, shown.off = 'xyzxyz', []",
-    ),
-    "ScoresLab": (
-        "shown = ScoresLab()",
-        "shown.key, shown.removed, shown.scores[1], shown.part",
-        "shown.removed, shown.key, shown.gate = [], 0, 1",
     ),
     "SentenceLab": (
         "shown = SentenceLab(step=2)",
@@ -116,17 +106,6 @@ def met(notebook):
 
 def cell(figure, *place):
     return figure.locator(f'[data-place="{" ".join(map(str, place))}"]')
-
-
-def test_the_compose_lab_and_python_change_each_other(met):
-    lab = met("ComposeLab")
-    confirm(lab.figure.get_by_label("gates, exactly"), "0.5")
-    confirm(lab.figure.get_by_label("W_b[0, 0]", exact=True), "2.5")
-    lab.figure.get_by_role("button", name="head 0, sat looks at cat").click()
-    lab.arrived("(0.5, 2, 1, 2.5)")
-    lab.change()
-    expect(lab.figure.get_by_label("static part, exactly")).to_have_value("0")
-    expect(lab.figure.locator(".mhsa-said")).to_contain_text("looks at “\u2068The\u2069”: (")
 
 
 def test_the_cost_lab_and_python_change_each_other(met):
@@ -223,19 +202,6 @@ def test_the_repeater_lab_and_python_change_each_other(met):
     expect(text).to_have_value("xyzxyz")
     expect(previous).to_be_checked()
     expect(lab.figure.locator(".mhsa-tokens button")).to_have_count(7)  # and the start
-
-
-def test_the_scores_lab_and_python_change_each_other(met):
-    lab = met("ScoresLab")
-    confirm(lab.figure.get_by_label("score, exactly"), "2.5")
-    confirm(lab.figure.get_by_label("λ, exactly"), "0.3")
-    lab.figure.get_by_label("key", exact=True).select_option("5: mat")
-    lab.figure.get_by_label("is there").uncheck()
-    lab.arrived("(5, [5], 2.5, 0.3)")
-    lab.change()
-    expect(lab.figure.get_by_label("key", exact=True)).to_have_value("0: The")
-    expect(lab.figure.get_by_label("is there")).to_be_checked()
-    expect(lab.figure.get_by_label("g, exactly")).to_have_value("1")
 
 
 def test_the_sentence_lab_and_python_change_each_other(met):
