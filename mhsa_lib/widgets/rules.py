@@ -70,7 +70,7 @@ def rule_of(trait: TraitType[Any, Any]) -> Rule | None:
     if isinstance(trait, Bool):
         rule = among([True, False])
     elif isinstance(trait, Enum):
-        rule = among(trait.values)
+        rule = among(trait.values or ())
     elif isinstance(trait, Int) and trait.min is not None and trait.max is not None:
         rule = whole(trait.min, trait.max)
     else:

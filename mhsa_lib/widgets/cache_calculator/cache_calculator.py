@@ -98,6 +98,7 @@ class CacheCalculator(Figure):
         return self.total(self.kind or self.sizes["kind"])
 
     def rules(self) -> dict[str, Rule]:
+        """What a reload or a link may bring back, as ``Figure.rules``."""
         choices = {name: among(options) for name, options in OPTIONS.items()}
         return super().rules() | choices | {"kind": or_none(choices["kind"])}
 

@@ -73,6 +73,7 @@ class CostLab(Figure):
         return self.configuration.cache_bytes(self.context, batch=self.batch, itemsize=size)
 
     def rules(self) -> dict[str, Rule]:
+        """What a reload or a link may bring back, as ``Figure.rules``."""
         return super().rules() | {name: among(options) for name, options in OPTIONS.items()}
 
     @property

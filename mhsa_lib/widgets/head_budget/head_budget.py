@@ -62,6 +62,7 @@ class HeadBudget(Figure):
         return problem_of(self.d_model, self.n_heads, self.n_heads, self.d_head)
 
     def rules(self) -> dict[str, Rule]:
+        """What a reload or a link may bring back, as ``Figure.rules``."""
         return super().rules() | {"shown": whole(0, len(self.rings) - 1)}
 
     @property

@@ -100,6 +100,7 @@ class HeadExplorer(Figure):
         return tuple(self.attention["shape"])
 
     def rules(self) -> dict[str, Rule]:
+        """What a reload or a link may bring back, as ``Figure.rules``."""
         places = {name: whole(0, size - 1) for name, size in zip(AXES, self.shape, strict=True)}
         head = parts(places["layer"], places["head"])
         return super().rules() | places | {"compared": or_none(head)}

@@ -76,6 +76,7 @@ class Interact(Figure):
         return stored(self._draw, self._alt, self._setting(self.at))
 
     def rules(self) -> dict[str, Rule]:
+        """What a reload or a link may bring back, as ``Figure.rules``."""
         return {"at": parts(*(whole(0, len(values) - 1) for values in self.values))}
 
     @property

@@ -118,6 +118,7 @@ class MaskLab(Figure):
         return rows
 
     def rules(self) -> dict[str, Rule]:
+        """What a reload or a link may bring back, as ``Figure.rules``."""
         painted = rows(among([True, False]), len(self.tokens), len(self.tokens))
         head = whole(0, len(self.scores) - 1)
         return super().rules() | {"head": head, "painted": painted}

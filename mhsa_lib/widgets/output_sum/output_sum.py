@@ -85,6 +85,7 @@ class OutputSum(Figure):
         return value
 
     def rules(self) -> dict[str, Rule]:
+        """What a reload or a link may bring back, as ``Figure.rules``."""
         coordinate, head = whole(0, len(self.W_O[0]) - 1), whole(0, len(self.z) - 1)
         position = whole(0, len(self.tokens) - 1)
         return {"position": position, "coordinate": coordinate, "off": items(head, len(self.z))}

@@ -59,6 +59,7 @@ class PassStepper(Figure):
         super().__init__(recorded=_packed(self._provenance), **traits)
 
     def rules(self) -> dict[str, Rule]:
+        """What a reload or a link may bring back, as ``Figure.rules``."""
         return {"step": whole(0, len(self.recorded["steps"]) - 1)}
 
     @property

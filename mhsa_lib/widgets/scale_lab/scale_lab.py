@@ -46,6 +46,7 @@ class ScaleLab(Figure):
         return proposal.value
 
     def rules(self) -> dict[str, Rule]:
+        """What a reload or a link may bring back, as ``Figure.rules``."""
         return super().rules() | {"temperature": number(COLDEST, HOTTEST)}
 
     @property

@@ -84,6 +84,7 @@ class SentenceLab(Figure):
         return [0, 1] if self.word == len(self.x[0]) - 1 else [self.sentence]
 
     def rules(self) -> dict[str, Rule]:
+        """What a reload or a link may bring back, as ``Figure.rules``."""
         n, words, heads = len(self.x), len(self.x[0]), len(self.heads)
         off = items(whole(0, heads - 1), heads)
         return {"sentence": whole(0, n - 1), "word": whole(0, words - 1), "off": off}
