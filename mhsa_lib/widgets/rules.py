@@ -69,7 +69,7 @@ def rule_of(trait: TraitType[Any, Any]) -> Rule | None:
     """
     if isinstance(trait, Bool):
         rule = among([True, False])
-    elif isinstance(trait, Enum):
+    elif isinstance(trait, Enum) and trait.values is not None:
         rule = among(trait.values or ())
     elif isinstance(trait, Int) and trait.min is not None and trait.max is not None:
         rule = whole(trait.min, trait.max)
