@@ -101,9 +101,7 @@ class HeadExplorer(Figure):
 
     def rules(self) -> dict[str, Rule]:
         """What a reload or a link may bring back, as ``Figure.rules``."""
-        places = {name: whole(0, size - 1) for name, size in zip(AXES, self.shape, strict=True)}
-        head = parts(places["layer"], places["head"])
-        return super().rules() | places | {"compared": or_none(head)}
+        return super().rules() | _places(self.shape)
 
     @property
     def alt(self) -> str:
@@ -154,9 +152,10 @@ class HeadExplorer(Figure):
 
     @validate(*AXES)
     def _exists(self, proposal: Any) -> int:
-        name, size = proposal.trait.name, self.shape[AXES.index(proposal.trait.name)]
-        if not 0 <= proposal.value < size:
-            raise TraitError(f"{name}={proposal.value} does not exist; use 0 to {size - 1}.")
+        if proposal.value not in range(size := self.shape[AXES.index(proposal.trait.name)]):
+            raise TraitError(
+                f"{proposal.trait.name}={proposal.value} does not exist; use 0 to {size - 1}."
+            )
         return int(proposal.value)
 
     @validate("compared")
@@ -199,3 +198,9 @@ def still_only(explorer: HeadExplorer, size: int) -> str:
         f'tokens.</p><img alt="{escape(explorer.alt)}" src="{png(explorer.still)}" '
         f'style="max-width:100%">'
     )
+
+
+def _places(shape: Sequence[int]) -> dict[str, Rule]:
+    """A place on each axis of the weights, and the head to compare with, if there is one."""
+    found = {name: whole(0, size - 1) for name, size in zip(AXES, shape, strict=True)}
+    return found | {"compared": or_none(parts(found["layer"], found["head"]))}

@@ -96,9 +96,7 @@ class TranslatorLab(Figure):
 
     def rules(self) -> dict[str, Rule]:
         """Greeting and heads, but not the sentence: only the grammar can say what fits."""
-        heads = [*heads_by_name()]
-        off, greeting = items(among(heads), len(heads)), among(["", *rules.BEGINNINGS])
-        return super().rules() | {"off": off, "head": among(heads), "greeting": greeting}
+        return super().rules() | _choices()
 
     @property
     def translation(self) -> str:
@@ -154,3 +152,10 @@ def heads_by_name() -> dict[str, Head]:
     'cross L1H3'
     """
     return {repr(head): head for head in heads_of(weights.MODEL())}
+
+
+def _choices() -> dict[str, Rule]:
+    """Heads of the model, and greetings."""
+    heads = among([*heads_by_name()])
+    greeting = among(["", *rules.BEGINNINGS])
+    return {"off": items(heads, len(heads["among"])), "head": heads, "greeting": greeting}
