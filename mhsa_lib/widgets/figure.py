@@ -35,6 +35,7 @@ FOLDER = Path(__file__).parent
 FIRST, LOADER = "shared/frame", "shared/loader"
 IMPORT = re.compile(r'^import [^;]*? from "(\.[./]*/[\w/]+)\.js";\n', re.MULTILINE)
 COMMENT = r"/\*\*(?:(?!\*/)[\s\S])*\*/"
+CSS_WORDS = re.compile(r"/\*[\s\S]*?\*/\n?|^ +|(?<=[{};,])\n", re.MULTILINE)
 WORDS = re.compile(rf"^ *//.*\n|^ *{COMMENT}\n|{COMMENT} ?|^ +", re.MULTILINE)
 
 
@@ -137,7 +138,7 @@ def code(piece: str, suffix: str) -> str:
     if suffix == "js":
         text = WORDS.sub("", IMPORT.sub("", text))
         text = re.sub(r"^export (?!default)", "", text, flags=re.M)
-    return text
+    return text if suffix == "js" else CSS_WORDS.sub("", text)
 
 
 def key(piece: str, suffix: str) -> str:

@@ -59,7 +59,7 @@ def own(rule: Rule) -> Rule:
     return rule | {"own": True}
 
 
-def rule_of(trait: TraitType[Any, Any]) -> Rule | None:
+def rule_of(trait: "TraitType[Any, Any]") -> Rule | None:
     """What a trait says about itself; None where it does not say enough.
 
     >>> rule_of(Int(4, min=1, max=64))

@@ -5,6 +5,8 @@ import sys
 import pytest
 
 from tests.helpers.needs import find_chromium, missing
+from tests.helpers.said import pytest_terminal_summary as pytest_terminal_summary
+from tests.helpers.said import say as say
 from tools import ROOT
 from tools.check import browser
 from tools.check import pages as book

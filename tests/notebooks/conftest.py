@@ -8,6 +8,8 @@ import functools
 
 import nbformat
 
+from tests.helpers.said import pytest_terminal_summary as pytest_terminal_summary
+from tests.helpers.said import say as say
 from tools.build.notebooks import notebooks
 
 
