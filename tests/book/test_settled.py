@@ -49,16 +49,6 @@ def test_every_picture_of_a_page_says_how_large_it_is(pages):
     assert [image["src"] for image in png if not image.get("width")] == []
 
 
-def test_every_chapter_has_a_title_a_sentence_and_an_address_for_sharing(chapters):
-    for page in chapters:
-        head = {m.get("property"): m.get("content") for m in page.soup.select("head meta")}
-        heading = page.soup.select_one("h1").get_text().removesuffix("#").strip()
-        assert heading in head["og:title"]
-        assert 20 < len(head["og:description"]) <= 210
-        assert head["og:url"].endswith(f"/{page.name}")
-        assert page.soup.select_one('meta[name="description"]')
-
-
 def test_the_colours_of_the_axes_stand_beside_every_chapter(chapters):
     for page in chapters:
         items = page.soup.select(".bd-sidebar-secondary .book-axes li")
