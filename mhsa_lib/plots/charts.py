@@ -112,7 +112,7 @@ def name_ends(
         )
 
 
-def _end(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+def _end(x: Sequence[float | int], y: Sequence[float | int]) -> tuple[float | int, float | int]:
     """The last point of a curve that is a number.
 
     >>> _end([1, 2, 4], [8.0, 5.0, float("nan")])

@@ -53,8 +53,8 @@ def or_none(rule: Rule) -> Rule:
 def own(rule: Rule) -> Rule:
     """What a reader typed: it is kept, and left out of a link, which would be too long.
 
-    >>> own(number(-100, 100))
-    {'least': -100, 'most': 100, 'own': True}
+    >>> own(number(-100.0, 100.0))
+    {'least': -100.0, 'most': 100.0, 'own': True}
     """
     return rule | {"own": True}
 

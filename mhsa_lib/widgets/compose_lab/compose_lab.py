@@ -27,7 +27,7 @@ class ComposeLab(Figure):
     ``TraitError`` for a strength, a pair or a map that is not there.
 
     >>> lab = ComposeLab(static=0, by_query=0, by_key=0, gates=0)
-    >>> torch.equal(lab.composed, torch.tensor(lab.weights))
+    >>> torch.equal(lab.composed, torch.tensor(lab.weights, dtype=torch.float64))
     True
     """
 

@@ -58,4 +58,4 @@ def weights(scores: Tensor, there: Tensor, factor: float, part: float, sink: flo
 
 def _softmax(row: Tensor, there: Tensor) -> Tensor:
     """One query of one head."""
-    return F.softmax(row[None, None], there)[0, 0]
+    return F.softmax(row[None, None], there[None, None])[0, 0]
