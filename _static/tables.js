@@ -10,6 +10,8 @@ function sorted(table) {
     type: isNumber(i) ? "number" : "string",
   }));
   const frame = table.parentElement;
+  // simple-datatables makes plain cells of row heads, which may have no scope.
+  rows.forEach((row) => row.cells[0].removeAttribute("scope"));
   new simpleDatatables.DataTable(table, {
     columns,
     paging: false,
