@@ -49,7 +49,7 @@ def test_no_chapter_of_the_first_parts_takes_more_than_fifteen_minutes(chapters,
 
 LONGER = {"10": 23, "11": 29, "12b": 22, "13": 21, "14": 25, "15": 29, "16": 24, "17": 21}
 LONGER |= {"18": 25, "20": 29, "21": 27, "22": 26, "23": 27, "24": 28, "25": 27, "26": 23}
-"""Minutes of chapters that are too long by our own limit, and still to be shortened: not longer."""
+"""Minutes of chapters that are too long by our own limit and have to be shortened."""
 
 
 def test_later_chapters_take_twenty_minutes_or_are_known_to_take_longer(chapters, say):
