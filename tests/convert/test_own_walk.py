@@ -49,7 +49,7 @@ CHANGED = (
 )
 ROTARY = ["pooled", "aligned", "halves", "neighbours", "shares", "pruned"]
 PLAIN = ["fused", "latent", "pooled", "aligned", "collaborative", "shares", "pruned"]
-LATENT = ["fused, of latents", "absorbed"]
+LATENT = ["fused, of latents", "absorbed", "shares"]
 CONVERTED = {
     "MultiHeadAttention": PLAIN,
     "free d_head": PLAIN,
@@ -67,7 +67,7 @@ CONVERTED = {
     "a context of another width": ["fused", "pooled", "aligned", "shares", "pruned"],
     "biases": PLAIN,
     "grouped with biases": ["fused", "pooled", "aligned", "shares", "pruned"],
-    "latent with biases": ["fused, of latents", "absorbed"],
+    "latent with biases": LATENT,
     "overlapped": ["unshared"],
     "GatedAttention": ["ungated"],
     "GatedAttention with the gates of Louizos et al.": ["ungated"],
