@@ -1,9 +1,10 @@
 """How long a chapter takes, counted from its document tree.
 
 Prose is read at 220 words a minute. A code cell asks to be read, predicted and compared with
-its output; a picture, to be looked at; a live figure, to be played with; a slider over stored
-outputs, to be moved from end to end. What the page does not show takes no time. Exercises are
-counted apart: somebody who answers them needs time for that too.
+its output; a picture, to be looked at; a live figure, to be played with; a quiz, to be thought
+about before the click; a slider over stored outputs, to be moved from end to end. What the page
+does not show, folded code for one, takes no time. Exercises are counted apart: somebody who
+answers them needs time for that too.
 """
 
 from math import ceil
@@ -11,8 +12,17 @@ from math import ceil
 from docutils import nodes
 
 WORDS_PER_MINUTE = 220
-SECONDS = {"code cell": 20, "picture": 10, "live figure": 60, "slider": 30, "exercise": 180}
+SECONDS = {
+    "code cell": 20,
+    "picture": 10,
+    "live figure": 60,
+    "quiz": 30,
+    "slider": 30,
+    "exercise": 180,
+}
 SLIDER = 'class="mhsa-figure mhsa-interact"'
+QUIZ = 'class="mhsa-figure mhsa-predict"'
+FOLDED = {"tag_hide-input", "tag_hide-cell"}
 NOT_PROSE = (nodes.literal_block, nodes.raw, nodes.comment, nodes.image, nodes.math_block)
 
 
@@ -36,13 +46,16 @@ def words(tree: nodes.Node, apart: nodes.Node | None = None) -> int:
 def extras(tree: nodes.Node) -> dict[str, int]:
     """Count what takes time besides prose."""
     inputs = [n for n in tree.findall(nodes.container) if "cell_input" in n["classes"]]
+    in_view = [n for n in inputs if not (n.parent and FOLDED & set(n.parent["classes"]))]
     raw = [n.astext() for n in tree.findall(nodes.raw)]
     sliders = sum(text.count(SLIDER) for text in raw)
+    quizzes = sum(text.count(QUIZ) for text in raw)
     asked = [n for n in tree.findall(nodes.Admonition) if "exercise" in n.get("classes", [])]
     return {
-        "code cell": len(inputs),
+        "code cell": len(in_view),
         "picture": len(list(tree.findall(nodes.image))),
-        "live figure": sum(text.count("data-mhsa-figure=") for text in raw) - sliders,
+        "live figure": sum(text.count("data-mhsa-figure=") for text in raw) - sliders - quizzes,
+        "quiz": quizzes,
         "slider": sliders,
         "exercise": len(asked),
     }

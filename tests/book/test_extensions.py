@@ -12,7 +12,7 @@ import reading_time
 from docutils import nodes
 from docutils.core import publish_doctree
 
-from mhsa_lib.widgets import Interact
+from mhsa_lib.widgets import Interact, Predict
 from tools import ROOT
 from tools.build import plain
 
@@ -67,6 +67,20 @@ def test_a_live_figure_takes_a_minute_and_a_formula_is_a_word():
     formula = nodes.paragraph("", "", nodes.Text("so "), nodes.math("", r"\frac{a}{b} + c"))
     assert reading_time.words(formula) == 2
     assert reading_time.minutes(nodes.section("", prose(218), formula, figure))[0] == 2
+
+
+def test_folded_code_takes_no_time():
+    folded = nodes.container("", *(cell() for _ in range(9)), classes=["tag_hide-input"])
+    tree = nodes.section("", prose(220), folded)
+    assert reading_time.minutes(tree) == (1, 0)
+    assert reading_time.extras(nodes.section("", nodes.container("", cell())))["code cell"] == 1
+
+
+def test_a_quiz_takes_half_a_minute():
+    html = Predict("Which?", "this", {"that": "No."}).html()
+    tree = nodes.section("", prose(110), nodes.raw("", html, format="html"))
+    assert reading_time.extras(tree) | {"quiz": 0} == reading_time.extras(nodes.section())
+    assert reading_time.minutes(tree)[0] == 1
 
 
 def test_a_slider_over_stored_outputs_takes_half_a_minute():

@@ -47,12 +47,7 @@ def test_no_chapter_of_the_first_parts_takes_more_than_fifteen_minutes(chapters,
     assert max(minutes.values()) <= 15
 
 
-LONGER = {"10": 23, "11": 29, "12b": 22, "13": 21, "14": 25, "15": 29, "16": 24, "17": 21}
-LONGER |= {"18": 25, "20": 29, "21": 27, "22": 26, "23": 27, "24": 28, "25": 27, "26": 23}
-"""Minutes of chapters that are too long by our own limit and have to be shortened."""
-
-
-def test_later_chapters_take_twenty_minutes_or_are_known_to_take_longer(chapters, say):
+def test_later_chapters_take_twenty_minutes(chapters, say):
     minutes = {}
     for page in chapters:
         number = page.name.removeprefix("notebooks/").partition("_")[0]
@@ -60,7 +55,7 @@ def test_later_chapters_take_twenty_minutes_or_are_known_to_take_longer(chapters
             said = page.soup.select_one(".book-time").text
             minutes[number] = int(re.match(r"(\d+) min to read and run", said)[1])
     say("Minutes to read", [" ".join(f"{n}: {m}" for n, m in sorted(minutes.items()))])
-    assert {n: m for n, m in minutes.items() if m > LONGER.get(n, 20)} == {}
+    assert {n: m for n, m in minutes.items() if m > 20} == {}
 
 
 def test_every_chapter_can_be_downloaded_as_its_plain_edition(chapters):
