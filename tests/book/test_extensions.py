@@ -77,7 +77,7 @@ def test_folded_code_takes_no_time():
 
 
 def test_a_quiz_takes_half_a_minute():
-    html = Predict("Which?", "this", {"that": "No."}).html()
+    html = Predict("How many?", 4, {8: "No."}).html()
     tree = nodes.section("", prose(110), nodes.raw("", html, format="html"))
     assert reading_time.extras(tree) | {"quiz": 0} == reading_time.extras(nodes.section())
     assert reading_time.minutes(tree)[0] == 1
