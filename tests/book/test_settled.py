@@ -16,15 +16,17 @@ SHIFTED = """() => new Promise((done) => {
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("notebook", ["05_attend", "08_w_o", "14_how_many_heads"])
-def test_a_page_does_not_move_while_it_comes(chromium, served, size, notebook, say):
+@pytest.mark.parametrize("notebook", ["03_project", "05_attend", "08_w_o", "14_how_many_heads"])
+def test_a_page_does_not_move_while_it_comes(chromium, address, size, notebook, say):
     context = chromium.new_context(viewport=size)
     tab = context.new_page()
-    tab.goto(f"{served}/notebooks/{notebook}.html", wait_until="load")
+    tab.goto(f"{address}/notebooks/{notebook}.html", wait_until="load")
     moved = tab.evaluate(SHIFTED)
+    shown = tab.evaluate("getComputedStyle(document.body).visibility")
     context.close()
-    say("Layout shift", [f"{moved:.3f} {notebook} at {size['width']}"])
+    say("Layout shift", [f"{moved:.3f} {notebook} at {size['width']}, {address[:4]}"])
     assert moved < MOST
+    assert shown == "visible"
 
 
 def test_mathjax_comes_only_where_there_is_a_formula(pages):
