@@ -47,14 +47,22 @@ CUT = """(printed) => [...document.querySelectorAll(`div.cell ${printed} pre`)]
   .map(pre => pre.textContent.slice(0, 60))"""
 
 
+REPEATED = """() => {
+  const ids = [...document.querySelectorAll('[id]')].map(place => place.id);
+  return [...new Set(ids.filter((id, i) => ids.indexOf(id) < i))];
+}"""
+NARROW = {"width": 320, "height": 568}
+
+
 def too_wide(tab):
     found = []
-    for size in (DESKTOP, WIDE, TABLET, PHONE):
+    for size in (DESKTOP, WIDE, TABLET, PHONE, NARROW):
         tab.set_viewport_size(size)
         width = tab.evaluate("document.documentElement.scrollWidth")
         if width > size["width"] + 1:
             found.append(f"{size['width']}: {width - size['width']} px too wide")
-        printed = ".cell_input" if size == PHONE else ""  # there, printed columns may scroll
+        # On a phone printed columns may scroll.
+        printed = ".cell_input" if size in (PHONE, NARROW) else ""
         found += [f"{size['width']}: cut {text!r}" for text in tab.evaluate(CUT, printed)]
     return found
 
@@ -78,6 +86,7 @@ def judged(tab, name):
     return [
         *(fault for size, colours in ways for fault in judge(tab, size, colours, alike)),
         *too_wide(tab),
+        *(f"id {id!r} stands twice" for id in tab.evaluate(REPEATED)),
     ]
 
 

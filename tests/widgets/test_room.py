@@ -17,7 +17,7 @@ SMALL = """() => [...document.querySelectorAll(
 NARROW = {"OutputSum"}
 DIALS = ["CacheCalculator", "CostLab", "HeadBudget", "MaskLab", "ScaleLab", "ShapeTracer"]
 TOPS = """() => [...document.querySelectorAll(".mhsa-body > *")]
-  .map((part) => Math.round(part.getBoundingClientRect().top + scrollY))"""
+  .map((part) => part.getBoundingClientRect().top + scrollY)"""
 
 
 @pytest.mark.parametrize("width", [339, 900])
@@ -46,10 +46,11 @@ def test_along_a_dial_and_back_nothing_has_moved(open_figure, name, width):
         return seen
 
     ways = [["Home", "PageUp"], ["End", "PageDown"]]
-    for way in ways:
+    for way in ways * 2:
         along(way)  # takes the room that it needs
-    first, *others = [tops for way in ways for tops in along(way)]
-    assert {(*tops,) for tops in others} == {(*first,)}
+    rows = [tops for way in ways for tops in along(way)]
+    moved = [max(tops) - min(tops) for tops in zip(*rows, strict=True)]
+    assert max(moved) < 0.1, moved  # a browser counts in 64ths of a pixel
 
 
 def test_another_width_takes_the_room_that_it_needs(open_figure):

@@ -84,7 +84,7 @@ function render({ model, el: root }) {
   body.append(
     el(
       "div",
-      { class: "mhsa-controls" },
+      { class: "mhsa-controls mhsa-at-hand" },
       all.node,
       button({ label: "Plain attention", signal, press: plain }),
       button({ label: "Start again", signal, press: again }),

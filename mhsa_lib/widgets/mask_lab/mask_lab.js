@@ -112,7 +112,7 @@ function render({ model, el: root }) {
   );
   const under = part("Weights under it", weights.node, remark);
   body.append(
-    el("div", { class: "mhsa-controls" }, nodes),
+    el("div", { class: "mhsa-controls mhsa-at-hand" }, nodes),
     place.node,
     el("div", { class: "mhsa-pair" }, painting, under),
     said.node,

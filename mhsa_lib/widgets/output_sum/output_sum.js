@@ -85,7 +85,7 @@ function render({ model, el: root }) {
   const nodes = switches.map(({ node }) => node);
   const sides = picture.narrow ? "mhsa-sides mhsa-beside" : "mhsa-sides";
   body.append(
-    el("div", { class: "mhsa-controls" }, token.node, nodes),
+    el("div", { class: "mhsa-controls mhsa-at-hand" }, token.node, nodes),
     el("div", { class: sides }, picture.node, sums),
     said.node,
   );

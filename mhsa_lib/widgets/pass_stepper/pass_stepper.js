@@ -73,7 +73,7 @@ function render({ model, el: root }) {
   const pointed = pointing(body, sheets, light, signal);
   sheets.write(wires);
   body.append(
-    el("div", { class: "mhsa-controls" }, buttons.back, buttons.next),
+    el("div", { class: "mhsa-controls mhsa-at-hand" }, buttons.back, buttons.next),
     buttons.list,
     says,
     panel,

@@ -77,7 +77,7 @@ function render({ model, el: root }) {
   const big = el("div", { class: "mhsa-big" });
   const said = spoken();
   body.append(
-    el("div", { class: "mhsa-controls" }, field.label, field.typed, draws, allOn),
+    el("div", { class: "mhsa-controls mhsa-at-hand" }, field.label, field.typed, draws, allOn),
     field.notice,
     strip.node,
     legend(),

@@ -86,7 +86,7 @@ function render({ model, el: root }) {
   const note = `The gradient is the sum of |∂weight/∂score| over all ${pairs}.`;
   numbers.node.append(el("p", { class: "mhsa-key" }, note));
   body.append(
-    el("div", { class: "mhsa-controls" }, width.node, scale.node, again, warmth.node),
+    el("div", { class: "mhsa-controls mhsa-at-hand" }, width.node, scale.node, again, warmth.node),
     place.node,
     el("div", { class: "mhsa-charts" }, spread.node, sorted.node, across.node),
     said.node,

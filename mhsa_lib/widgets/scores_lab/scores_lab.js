@@ -67,7 +67,7 @@ function render({ model, el: root }) {
   const { node, lines } = stripsOf(RULES, tokens.length, numbers, row.node);
   said.node.classList.add("mhsa-hidden"); // what it says stands in the table
   body.append(
-    el("div", { class: "mhsa-controls" }, presets, dials.factor.node),
+    el("div", { class: "mhsa-controls mhsa-at-hand" }, presets, dials.factor.node),
     el("div", { class: "mhsa-controls" }, chosen.nodes),
     place.node,
     node,

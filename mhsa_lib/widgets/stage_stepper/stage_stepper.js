@@ -96,7 +96,14 @@ function render({ model, el: root }) {
   const toggle = (/** @type {At} */ at) => put(at, !numberAt(wires, at));
   pressing(body, sheets, { toggle, edit: typed.edit }, signal);
   body.append(
-    el("div", { class: "mhsa-controls" }, buttons.back, buttons.next, reset, masks.node),
+    el(
+      "div",
+      { class: "mhsa-controls mhsa-at-hand" },
+      buttons.back,
+      buttons.next,
+      reset,
+      masks.node,
+    ),
     buttons.list,
     says,
     note,

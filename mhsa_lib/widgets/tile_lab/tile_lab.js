@@ -84,7 +84,7 @@ function render({ model, el: root }) {
   body.append(
     el("div", { class: "mhsa-controls" }, table.node, mask.node, memory.node),
     note.node,
-    el("div", { class: "mhsa-controls" }, steps.nodes, reset),
+    el("div", { class: "mhsa-controls mhsa-at-hand" }, steps.nodes, reset),
     el("div", { class: "mhsa-beside" }, el("div", {}, drawn, legend), counts),
     said.node,
     query,

@@ -1,7 +1,8 @@
-"""A Sphinx extension: every live figure of a page has an address of its own.
+"""A Sphinx extension: every id of a page names one place.
 
-It is made of the figure's kind, ``live-scale-lab``, with a number from the second of a kind on,
-so that a figure of another kind can come before it and links to it still hold.
+Each live figure has an address, made of its kind, ``live-scale-lab``, with a number from the
+second of a kind on, so that a figure of another kind can come before it and links to it still
+hold. The bodies of exercises and solutions bear the same id on all of them: theirs goes.
 """
 
 import re
@@ -11,6 +12,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 FIGURE = re.compile(r'<div class="mhsa-figure mhsa-([\w-]+)" data-mhsa-figure=')
+BODY = re.compile(r' id="(exercise|solution)-content"')
 
 
 def named(html: str) -> str:
@@ -30,14 +32,14 @@ def named(html: str) -> str:
     return FIGURE.sub(name, html)
 
 
-def name_figures(
+def give(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Name the figures of one page."""
+    """Give one page its ids."""
     if "body" in context:
-        context["body"] = named(context["body"])
+        context["body"] = BODY.sub("", named(context["body"]))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.connect("html-page-context", name_figures)
+    app.connect("html-page-context", give)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
