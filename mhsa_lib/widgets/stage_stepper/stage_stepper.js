@@ -95,15 +95,9 @@ function render({ model, el: root }) {
   const pointed = pointing(body, sheets, light, signal);
   const toggle = (/** @type {At} */ at) => put(at, !numberAt(wires, at));
   pressing(body, sheets, { toggle, edit: typed.edit }, signal);
+  const onward = [buttons.back, buttons.next];
   body.append(
-    el(
-      "div",
-      { class: "mhsa-controls mhsa-at-hand" },
-      buttons.back,
-      buttons.next,
-      reset,
-      masks.node,
-    ),
+    el("div", { class: "mhsa-controls mhsa-at-hand" }, onward, reset, masks.node),
     buttons.list,
     says,
     note,
