@@ -67,46 +67,6 @@ print(kept, faults() - before)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="malloc_trim and /proc are of Linux")
-def test_memory_that_the_pinned_allocator_keeps_is_given_back():
-    environment = os.environ | machine.ALLOCATOR
-    done = subprocess.run(
-        [sys.executable, "-c", FREED],
-        capture_output=True, text=True, env=environment, check=True,
-    )  # fmt: skip
-    assert int(done.stdout) > 150_000
-
-
-def test_it_is_given_back_before_every_rival(monkeypatch):
-    calls = []
-    monkeypatch.setattr(heap, "give_back", lambda: calls.append(1))
-    race = judge.run(Cell(2, 8, 16, 2), {}, Effort(rounds=1, seconds=0.0))
-    assert len(calls) == len(race.entries)
-
-
-def test_where_there_is_no_glibc_nothing_is_given_back(monkeypatch):
-    def no_library(name):
-        raise TypeError("LoadLibrary() argument 1 must be str, not None")  # as on Windows
-
-    monkeypatch.setattr(heap.sys, "platform", "win32")
-    monkeypatch.setattr(heap.ctypes, "CDLL", no_library)
-    heap.give_back()
-
-
-KEPT = """
-import time, torch
-from mhsa_lib.bench import heap
-kept = heap.keep()
-for _ in range(3):
-    torch.empty(2**24).fill_(1)
-from pathlib import Path
-faults = lambda: int(Path("/proc/self/stat").read_text().split()[9])
-before = faults()
-torch.empty(2**24).fill_(1)
-print(kept, faults() - before)
-"""
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator is Linux's")
 def test_memory_that_was_used_is_used_again_when_asked():
     run = subprocess.run(
