@@ -55,7 +55,7 @@ book: vendored
 	$(STEP) "Attention in one file" $(PY) -m tools.build.one_file
 	$(STEP) "Figure of the first page" $(PY) -m tools.build.landing
 	$(STEP) "Poster of the whole pass" $(PY) -m tools.build.poster
-	$(STEP) "Picture beside a link that is shared" $(PY) -m tools.build.card
+	$(STEP) "Pictures beside links that are shared" $(PY) -m tools.build.card
 	$(STEP) "Weights that figures load on request" $(PY) -m tools.build.assets
 	@rm -rf _build # a page that is not written again hides its warnings
 	$(STEP) "Plain notebooks" $(PY) -m tools.build.plain

@@ -1,12 +1,13 @@
 """A Sphinx extension: what a page is about, for searches and for places where links are shared.
 
 A chapter asks a question; its description is that question and how the page begins. A page may
-say it itself, as `description` under `html_meta`. Beside a link stands a picture, the one that
-`tools/build/card.py` draws. Nothing here is loaded by a page.
+say it itself, as `description` under `html_meta`. Beside a link stands a picture: a chapter's
+own, or the book's; `tools/build/card.py` draws them. Nothing here is loaded by a page.
 """
 
 import re
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -14,7 +15,7 @@ from sections import text
 from sphinx.application import Sphinx
 
 LONGEST = 200
-CARD = "vendor/poster/card.png"
+CARDS = "vendor/poster"
 ALT = "The animal avoided the street too tired, or too wide: lines lead from the last word."
 
 
@@ -69,7 +70,18 @@ def is_prose(paragraph: nodes.paragraph) -> bool:
     return isinstance(paragraph.parent, (nodes.section, nodes.document))
 
 
-def tags(title: str, about: str, address: str, site: str, book: str) -> str:
+def card(pagename: str, tree: nodes.document | None, extra: Path) -> tuple[str, str]:
+    """The picture beside a link to a page, and what it shows: a chapter's is its first."""
+    own = f"{CARDS}/card-{pagename.rpartition('/')[2]}.png"
+    shown = next(tree.findall(nodes.image), None) if tree is not None else None
+    if shown is None or not (extra / own).exists():
+        return f"{CARDS}/card.png", ALT
+    return own, str(shown.get("alt") or ALT)
+
+
+def tags(
+    title: str, about: str, address: str, site: str, book: str, picture: tuple[str, str]
+) -> str:
     """The description, and the page as a link that is shared, in HTML."""
     shared = {
         "og:title": title,
@@ -77,10 +89,10 @@ def tags(title: str, about: str, address: str, site: str, book: str) -> str:
         "og:type": "website" if title == book else "article",
         "og:site_name": book,
         "og:url": f"{site}/{address}",
-        "og:image": f"{site}/{CARD}",
+        "og:image": f"{site}/{picture[0]}",
         "og:image:width": "1200",
         "og:image:height": "630",
-        "og:image:alt": ALT,
+        "og:image:alt": picture[1],
     }
     named = {"description": about, "twitter:card": "summary_large_image"}
     lines = [f'<meta name="{name}" content="{escape(said)}" />' for name, said in named.items()]
@@ -101,7 +113,10 @@ def add(
         title, about = next(doctree.findall(nodes.title)).astext(), described(doctree)
     kept = re.sub(r'<meta [^>]*name="description"[^>]*>\n?', "", context.get("metatags", ""))
     address = app.builder.get_target_uri(pagename)
-    context["metatags"] = kept + tags(title, about, address, app.config.html_baseurl, book)
+    extra = Path(app.srcdir) / app.config.html_extra_path[0]
+    picture = card(pagename, doctree, extra)
+    site = app.config.html_baseurl
+    context["metatags"] = kept + tags(title, about, address, site, book, picture)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

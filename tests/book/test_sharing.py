@@ -50,7 +50,7 @@ def test_it_ends_with_a_sentence_or_with_a_word():
 
 
 def test_what_is_said_cannot_leave_its_tag():
-    html = sharing.tags('"<b>', 'a "b" & c', "a.html", "https://x", "Book")
+    html = sharing.tags('"<b>', 'a "b" & c', "a.html", "https://x", "Book", ("a.png", "<"))
     assert '"<b>' not in html
     assert "a &quot;b&quot; &amp; c" in html
 
@@ -99,8 +99,18 @@ def test_links_show_title_description_and_a_picture_that_is_there(heads):
         address = head["og:image"].removeprefix(f"{links.site()}/")
         assert (SITE / address).exists(), name
         assert (head["og:image:width"], head["og:image:height"]) == tuple(map(str, card.SIZE))
+        assert head["og:image:alt"], name
     titles = Counter(head["og:title"] for name, head in heads.items() if "modules" not in name)
     assert [title for title, n in titles.items() if n > 1] == []
+
+
+def test_a_chapter_that_has_a_picture_is_shared_with_it(heads):
+    shown = {f"notebooks/{name[5:-4]}.html": name for name, _, _ in card.chapters()}
+    assert len(shown) > 25
+    for page, name in shown.items():
+        assert heads[page]["og:image"].endswith(f"/{name}"), page
+        assert heads[page]["og:image:alt"] != sharing.ALT, page
+    assert heads["book/intro.html"]["og:image"].endswith("/card.png")
 
 
 # --- the poster on the first page ------------------------------------------------------------
