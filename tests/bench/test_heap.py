@@ -57,7 +57,7 @@ from mhsa_lib.bench import heap
 def faults():
     return int(Path("/proc/self/stat").read_text().split()[9])
 
-faults()  # what it needs is there before: a small piece cut from freed memory makes it too small
+faults()  # what it needs is there before: a piece cut from freed memory makes it too small
 kept = heap.keep()
 for _ in range(3):
     torch.empty(2**24).fill_(1)
