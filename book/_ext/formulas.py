@@ -16,7 +16,7 @@ FORMULA = re.compile(
     flags=re.DOTALL,
 )
 NUMBER = re.compile(r'<span class="eqno">.*?</span>', flags=re.DOTALL)
-HIDDEN = "<noscript><style>.math {display: none}</style></noscript>\n"
+HIDDEN = "<noscript><style>.math {display: none !important}</style></noscript>\n"
 
 
 def tex(inside: str) -> str:
