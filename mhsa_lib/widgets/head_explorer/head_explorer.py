@@ -79,20 +79,26 @@ class HeadExplorer(Figure):
         weights = examples.running()["weights"][0] if weights is None else weights
         super().__init__(attention=packed(weights, tokens, key_tokens), **chosen)
 
-    @classmethod
-    def of(cls, model: Any, text: str, **chosen: Any) -> "HeadExplorer":
+    @staticmethod
+    def of(model: Any, text: str, **chosen: Any) -> "HeadExplorer":
         """Every head of a model on a text that can be changed; ``model.attend(text)`` looks."""
+        if not hasattr(model, "attend"):
+            raise TypeError(
+                f"{type(model).__name__} has no attend(text) that returns tokens and weights, as "
+                "MiniLM and Repeater of mhsa_lib.pretrained have; HeadExplorer(weights, tokens) "
+                "shows the weights of any other model."
+            )
         tokens, weights = model.attend(text)
-        return cls(weights, tokens, model=model, text=text, **chosen)
+        return HeadExplorer(weights, tokens, model=model, text=text, **chosen)
 
-    @classmethod
+    @staticmethod
     def inside(
-        cls, attention: Any, x: Tensor, tokens: Sequence[str], mask: Any = None, **chosen: Any
+        attention: Any, x: Tensor, tokens: Sequence[str], mask: Any = None, **chosen: Any
     ) -> "HeadExplorer":
         """The heads of one attention, any variant, on rows ``x`` (seq, d_model)."""
         with torch.no_grad(), trace(attention) as wires:
             attention(x, mask=mask)
-        return cls(wires["weights"], tokens, **chosen)
+        return HeadExplorer(wires["weights"], tokens, **chosen)
 
     @property
     def shape(self) -> tuple[int, ...]:

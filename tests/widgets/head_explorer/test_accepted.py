@@ -5,7 +5,7 @@ import torch
 from traitlets import TraitError
 
 from mhsa_lib import masks, trace
-from mhsa_lib.widgets import HeadExplorer
+from mhsa_lib.widgets import HeadExplorer, OwnSentence
 from mhsa_lib.widgets.packed import unpacked
 from tests.battery.members import STAGED
 from tests.widgets.head_explorer.random_heads import WORDS, explorer, weights
@@ -78,3 +78,14 @@ def test_it_looks_into_every_variant(variant):
     assert explorer.shape == (1, attention.n_heads, 5, 5)
     found = unpacked(explorer.attention)[0].float()
     torch.testing.assert_close(found, wires["weights"], atol=1e-5, rtol=0)
+
+
+def test_of_needs_a_model_that_reads_a_text():
+    with pytest.raises(TypeError, match=r"Linear has no attend\(text\)"):
+        HeadExplorer.of(torch.nn.Linear(2, 2), "I saw a cat")
+
+
+def test_another_model_than_minilm_is_shown_without_its_own_sentence():
+    attention, x = STAGED[0].build().eval(), torch.randn(5, 12)
+    figure = OwnSentence.inside(attention, x, list("abcde"), masks.causal)
+    assert type(figure) is HeadExplorer
