@@ -84,9 +84,9 @@ class HeadExplorer(Figure):
         """Every head of a model on a text that can be changed; ``model.attend(text)`` looks."""
         if not hasattr(model, "attend"):
             raise TypeError(
-                f"{type(model).__name__} has no attend(text) that returns tokens and weights, as "
-                "MiniLM and Repeater of mhsa_lib.pretrained have; HeadExplorer(weights, tokens) "
-                "shows the weights of any other model."
+                f"{type(model).__name__} has no attend(text) that returns tokens and weights, "
+                "as mhsa_lib.pretrained's models have; HeadExplorer(weights, tokens) shows the "
+                "weights of any other."
             )
         tokens, weights = model.attend(text)
         return HeadExplorer(weights, tokens, model=model, text=text, **chosen)

@@ -88,4 +88,5 @@ def test_of_needs_a_model_that_reads_a_text():
 def test_another_model_than_minilm_is_shown_without_its_own_sentence():
     attention, x = STAGED[0].build().eval(), torch.randn(5, 12)
     figure = OwnSentence.inside(attention, x, list("abcde"), masks.causal)
-    assert type(figure) is HeadExplorer
+    assert isinstance(figure, HeadExplorer)
+    assert not isinstance(figure, OwnSentence)
