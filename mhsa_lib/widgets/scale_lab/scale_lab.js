@@ -37,10 +37,14 @@ function remembered(compute) {
 function pictures() {
   const entropy = el("span", { class: "mhsa-solid", style: `color:${LOOKS.entropy.stroke}` });
   const gradient = el("span", { class: "mhsa-dashed", style: `color:${LOOKS.gradient.stroke}` });
+  const up = " gradient; up: share of the most that is possible";
   return {
-    spread: chart("Scores of all pairs", "outline: variance 1"),
-    sorted: chart("One query’s weights, sorted", `dashed: all equal, 1/${TOKENS}`),
-    across: chart("Mean shares, by d_head", entropy, " entropy ", gradient, " gradient"),
+    spread: chart("Scores of all pairs", "across: score; up: how many pairs; outline: variance 1"),
+    sorted: chart(
+      "One query’s weights, sorted",
+      `across: keys; up: weight; dashed: all equal, 1/${TOKENS}`,
+    ),
+    across: chart("Mean shares, by d_head", entropy, " entropy ", gradient, up),
   };
 }
 
