@@ -82,13 +82,7 @@ class HeadExplorer(Figure):
     @staticmethod
     def of(model: Any, text: str, **chosen: Any) -> "HeadExplorer":
         """Every head of a model on a text that can be changed; ``model.attend(text)`` looks."""
-        if not hasattr(model, "attend"):
-            raise TypeError(
-                f"{type(model).__name__} has no attend(text) that returns tokens and weights, "
-                "as mhsa_lib.pretrained's models have; HeadExplorer(weights, tokens) shows the "
-                "weights of any other."
-            )
-        tokens, weights = model.attend(text)
+        tokens, weights = _reading(model)(text)
         return HeadExplorer(weights, tokens, model=model, text=text, **chosen)
 
     @staticmethod
@@ -204,6 +198,17 @@ def still_only(explorer: HeadExplorer, size: int) -> str:
         f'tokens.</p><img alt="{escape(explorer.alt)}" src="{png(explorer.still)}" '
         f'style="max-width:100%">'
     )
+
+
+def _reading(model: Any) -> Any:
+    """A model's own ``attend``, or a refusal."""
+    if not hasattr(model, "attend"):
+        raise TypeError(
+            f"{type(model).__name__} has no attend(text) that returns tokens and weights, as "
+            "mhsa_lib.pretrained's models have; HeadExplorer(weights, tokens) shows the weights "
+            "of any other."
+        )
+    return model.attend
 
 
 def _places(shape: Sequence[int]) -> dict[str, Rule]:
