@@ -205,8 +205,8 @@ def _reading(model: Any) -> Any:
     if not hasattr(model, "attend"):
         raise TypeError(
             f"{type(model).__name__} has no attend(text) that returns tokens and weights, as "
-            "mhsa_lib.pretrained's models have; HeadExplorer(weights, tokens) shows the weights "
-            "of any other."
+            "mhsa_lib.pretrained's models have; HeadExplorer(weights, tokens) shows the "
+            "weights of any other."
         )
     return model.attend
 
