@@ -146,8 +146,10 @@ def test_the_reader_steps_plays_and_starts_over(open_figure):
     ]
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.locator(".mhsa-said")).to_have_attribute("aria-live", "off")
     expect(slider).to_have_value("2", timeout=5000)
     page.get_by_role("button", name="Pause").click()
+    expect(page.locator(".mhsa-said")).to_have_attribute("aria-live", "polite")
     page.get_by_label("mask").select_option("causal")
     assert "28 are skipped" in said(page, "of 36")
     page.get_by_role("button", name="Reset").click()

@@ -17,5 +17,7 @@ export function spoken() {
     if (node.textContent === "" || wait === 0) now();
     else timer = setTimeout(now, wait);
   };
-  return { node, say };
+  /** Let it be read but not spoken. @type {(on: boolean) => void} */
+  const hush = (on) => node.setAttribute("aria-live", on ? "off" : "polite");
+  return { node, say, hush };
 }

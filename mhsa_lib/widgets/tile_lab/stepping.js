@@ -8,9 +8,11 @@ import { clamp } from "../shared/numbers.js";
 const PAUSE = 600;
 
 /**
- * @param {{ signal: AbortSignal, go: (step: number) => void }} about
+ * `playing` is told whether the steps go by themselves.
+ * @param {{ signal: AbortSignal, go: (step: number) => void, playing: (on: boolean) => void }}
+ *   about
  */
-export function stepping({ signal, go }) {
+export function stepping({ signal, go, playing }) {
   let [at, last, timer] = [0, 0, 0];
   /** @type {(step: number) => void} */
   const to = (step) => go(clamp(step, 0, last));
@@ -18,6 +20,7 @@ export function stepping({ signal, go }) {
     clearInterval(timer);
     timer = 0;
     play.textContent = "Play";
+    playing(false);
   }
   function tick() {
     if (at === last) stop();
@@ -28,6 +31,7 @@ export function stepping({ signal, go }) {
     if (at === last) to(0);
     timer = setInterval(tick, PAUSE);
     play.textContent = "Pause";
+    playing(true);
     return undefined;
   }
   /** @type {(step: number) => void} */

@@ -73,9 +73,10 @@ function render({ model, el: root }) {
     change: setMemory,
     wrong: note.wrong,
   });
-  const steps = stepping({ signal, go: (i) => write(model, "step", i) });
-  const reset = button({ label: "Reset", signal, press: () => writeAll(model, start) });
   const said = spoken();
+  const playing = said.hush; // nobody listens to a step every 600 ms
+  const steps = stepping({ signal, playing, go: (i) => write(model, "step", i) });
+  const reset = button({ label: "Reset", signal, press: () => writeAll(model, start) });
   const [drawn, legend] = [el("div", { class: "mhsa-drawn" }), el("div")];
   const [bars, numbers] = [el("tbody"), scroller("Bytes moved")];
   const [kept, query] = [scroller("One query"), el("p", { class: "mhsa-keep" })];
