@@ -29,7 +29,14 @@ const index = new MiniSearch({
 index.addAll(places);
 const byId = new Map(places.map((place) => [place.id, place]));
 
-// Places with every word come first, then those with some of them.
+// A text without the words that say nothing.
+const core = (text) =>
+  tokens(text)
+    .filter((word) => word && !stop.has(word.toLowerCase()))
+    .map(stem)
+    .join(" ");
+
+// What is called so comes first, then places with every word, then those with some of them.
 function find(query) {
   const options = {
     boost: { title: 3, name: 0.5, code: 0.4 },
@@ -42,7 +49,12 @@ function find(query) {
   const seen = new Set(all.map((hit) => hit.id));
   const some = index.search(query, options).filter((hit) => !seen.has(hit.id));
   const asked = new Set(tokens(query).map(stem));
-  return [...all, ...some].map((hit) => ({
+  const named = (hit) => {
+    const { title } = byId.get(hit.id);
+    if (core(title) === core(query)) return 0;
+    return query.length > 3 && title.toLowerCase().startsWith(query.trim().toLowerCase()) ? 1 : 2;
+  };
+  return [...all, ...some].sort((a, b) => named(a) - named(b)).map((hit) => ({
     place: byId.get(hit.id),
     // what was asked for counts more in an excerpt than what only begins like it
     terms: new Map(hit.terms.map((term) => [term, asked.has(term) ? 1 : 0.3])),

@@ -1,6 +1,7 @@
 """Words as vectors whose twelve columns have names, and two sentences that differ in one word.
 
-Eight columns say what a word is, four are two hands of a clock that say where it stands.
+Seven columns say what a word is, five where it stands: whether it is the first, and the hands
+of two clocks.
 """
 
 import math

@@ -101,9 +101,9 @@ test("special tokens are told from words", () => {
 });
 
 test("a sentence tells small from zero and from nothing at all", () => {
-  assert.match(sentence(0.00001, "a", "b", 1), /0\.0000 of its weight/);
-  assert.match(sentence(0, "a", "b", 1), /exactly 0/);
-  assert.match(sentence(0, "a", "b", 0), /looks at nothing/);
+  assert.match(sentence(0.00001, "a", "b", 1, "what is left"), /0\.0000 of what is left/);
+  assert.match(sentence(0, "a", "b", 1, "all"), /exactly 0/);
+  assert.match(sentence(0, "a", "b", 0, "all"), /looks at nothing/);
 });
 
 test("a heat map fits its room, and a cell never vanishes", () => {

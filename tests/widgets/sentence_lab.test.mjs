@@ -46,7 +46,7 @@ test("the answer names what the numbers say", () => {
   assert.match(told(nothing, head(0, [1, 0]), 1).text, /“left” learns who did it: “dog”/);
   assert.match(told(head(0, [0.4, 0.4]), nothing, 2).text, /belongs to no other word/);
   assert.deepEqual(told(head(0, [1, 0]), nothing, 2, [0]), {
-    text: "Nobody tells “hungry” whom it belongs to.",
+    text: "Nobody tells “hungry” what it belongs to.",
     at: -1,
   });
 });

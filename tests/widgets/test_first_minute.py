@@ -139,9 +139,9 @@ def test_squares_are_as_full_as_the_numbers_are_large(open_figure):
 
 def test_a_head_less_in_the_last_step_and_start_again(open_figure):
     page = open_figure(SentenceLab())
-    page.get_by_role("button", name="A head less").press("Enter")
+    page.get_by_role("button", name="One head off").press("Enter")
     page.get_by_role("checkbox", name="who is meant").press("Space")
-    expect(page.get_by_text("Nobody tells “tired” whom it belongs to.")).to_be_visible()
+    expect(page.get_by_text("Nobody tells “tired” what it belongs to.")).to_be_visible()
     assert page.locator(".mhsa-z.mhsa-head-0 .mhsa-z-is").all_inner_texts() == ["0"] * 4
     page.get_by_role("radio", name="wide").check()
     page.get_by_role("button", name="Start again").click()

@@ -67,12 +67,26 @@ def test_what_the_steps_say_is_so():
     assert "Three heads" in lab_steps[1][1]
     assert "sum to 1" in lab_steps[2][1]
     assert wires["weights"].sum(dim=-1).allclose(torch.ones(2, 3, 7))
-    assert "Two of its numbers are different, and one head looks elsewhere" in lab_steps[3][1]
+    assert "Two numbers of its row differ, living and place: so one head" in lab_steps[3][1]
     assert (x[0] != x[1]).sum(dim=-1).tolist() == [0] * 6 + [2]
+    differ = (x[0, 6] != x[1, 6]).nonzero().flatten().tolist()
+    assert [examples.COLUMNS[c] for c in differ] == ["living", "place"]
+    q = wires["q_heads"][:, :, 6]
+    assert (q[0] != q[1]).any(dim=-1).tolist() == [True, False, False]
     looked = wires["weights"][:, :, 6].argmax(dim=-1)
     assert (looked[0] != looked[1]).tolist() == [True, False, False]
     assert "nobody tells" in lab_steps[5][1]
     assert "Nobody tells" in SentenceLab(off=[0]).told
+
+
+def test_a_word_that_belongs_to_nothing_rests_where_nothing_is_handed_over():
+    told = [(s, w, SentenceLab(sentence=s, word=w).told) for s in (0, 1) for w in range(7)]
+    resting = [(s, w) for s, w, said in told if "rests on “the”, whose v is 0" in said]
+    wires = examples.running()
+    assert len(resting) == 6
+    for s, w in resting:
+        where = int(wires["weights"][s, 0, w].argmax())
+        assert wires["v_heads"][s, 0, where].tolist() == [0] * 4
 
 
 def test_a_lane_says_where_the_head_looks_and_scores_are_short():
@@ -116,9 +130,9 @@ def test_a_still_is_a_picture_of_its_own(draw):
     [
         ({}, "“tired” belongs to something living: “animal”."),
         ({"sentence": 1}, "“wide” belongs to a place: “street”."),
-        ({"sentence": 1, "off": [0]}, "Nobody tells “wide” whom it belongs to."),
+        ({"sentence": 1, "off": [0]}, "Nobody tells “wide” what it belongs to."),
         ({"word": 2}, "“avoided” learns who did it: “animal”."),
-        ({"word": 2, "off": [2]}, "“avoided” belongs to no other word: “who is meant” finds"),
+        ({"word": 2, "off": [2]}, "“avoided” belongs to no other word: “who is meant” rests"),
         ({"word": 4}, "“street” finds itself: a place."),
     ],
 )

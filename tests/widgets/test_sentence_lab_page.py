@@ -48,7 +48,7 @@ def test_a_head_that_is_off_takes_its_finding_along(open_figure):
     page = open_figure(SentenceLab(step=ALL))
     before = learned(page)
     page.get_by_role("checkbox", name="who is meant").uncheck()
-    said(page, "Nobody tells “tired” whom it belongs to.")
+    said(page, "Nobody tells “tired” what it belongs to.")
     after = learned(page)
     assert [name for name in before if before[name] != after[name]] == ["noun", "living"]
     assert [page.evaluate(POINTED, h) for h in range(3)] == [None, "too", "avoided"]

@@ -16,8 +16,8 @@ LEFT = 58.0
 ROW = 17.0
 WIRES = examples.running()
 JOBS = (
-    "A quality looks for something living, or for a place.",
-    "Every word looks at the word before it.",
+    "A noun looks at itself, a quality at something living or at a place, the others at the first word, whose v is 0.",
+    "Every word looks at the word before it, the first at itself.",
     "Words look at the verb, the verb at who did it.",
 )
 DASHES = ("none", "7 4", "1 5")
@@ -34,13 +34,13 @@ def question(sheet: Sheet) -> float:
         WIDTH,
     )
     for s in range(len(examples.SENTENCES)):
-        y += 82
+        y += 90
         _lines(sheet.at(0, y), s)
         y += 22
     first, other = (examples.SENTENCES[s][LAST] for s in range(2))
     return sheet.lines(
         y,
-        f"With “{other}” instead of “{first}” one head looks elsewhere, at the street. Below, "
+        f"With “{other}” instead of “{first}” one head looks elsewhere, at the street. Now "
         f"follow “{first}” through the five stages.",
         WIDTH,
     )
@@ -57,7 +57,7 @@ def _lines(sheet: Sheet, sentence: int) -> None:
     for rank, h in enumerate(order):
         key, colour = int(rows[h].argmax()), sheet.theme.heads[h]
         start, end = step * (LAST + 0.5) + 5 * (rank - 1), step * (key + 0.5)
-        high = -14 - 22 * rank
+        high = -20 - 23 * rank
         curve = f"M{start:g} -2C{start:g} {high * 4 / 3:g} {end:g} {high * 4 / 3:g} {end:g} -5"
         dash = {"stroke_dasharray": DASHES[h], "stroke_linecap": "round"}
         sheet.add("path", d=curve, fill="none", stroke=colour, stroke_width=2.5, **dash)
@@ -65,13 +65,18 @@ def _lines(sheet: Sheet, sentence: int) -> None:
         halo = {"stroke": sheet.theme.paper, "stroke_width": 4, "paint_order": "stroke"}
         middle = min((start + end) / 2, WIDTH - 40)
         name = examples.HEADS[h]
-        sheet.write(middle, high + 1, name, 10.5, text_anchor="middle", **halo)
+        sheet.write(middle, high - 4, name, 10.5, text_anchor="middle", **halo)
 
 
 def embedded(sheet: Sheet) -> float:
     """x, with the names of its columns."""
     y = head(sheet, "", "x: every word is a row of 12 numbers")
-    y = sheet.lines(y, "Eight say what the word is, four where it stands (a clock).", WIDTH)
+    y = sheet.lines(
+        y,
+        f"Seven say what the word is, five where it stands: the first, and two clocks. "
+        f"“{WORDS[LAST]}” is a quality of something living; its row does not say of what.",
+        WIDTH,
+    )
     wide = (WIDTH - LEFT) / len(examples.COLUMNS)
     for j, name in enumerate(examples.COLUMNS):
         turn = f"translate({LEFT + wide * (j + 0.6):g} {y + 48:g}) rotate(-60)"
@@ -115,7 +120,7 @@ def legend(sheet: Sheet) -> float:
         sheet.box(0, y + 2, 12, 12, fill=AXIS_COLOURS[axis], stroke=sheet.theme.line)
         sheet.write(18, y + 12, f"{axis}: {said}", 11)
         y += 18
-    return y
+    return sheet.lines(y, "0 is exactly 0; 0.00 is less than 0.005.", WIDTH, 11)
 
 
 def free(sheet: Sheet) -> float:

@@ -104,7 +104,8 @@ class Sheet:
     ) -> None:
         """A number of a wire, with the place that it has there."""
         middle = {"text_anchor": "middle", "data_place": place}
-        self.write(x, y, numeral(value), size, **middle, **given)
+        said = f"{value:.2f}" if place.startswith("weights") else numeral(value)
+        self.write(x, y, said, size, **middle, **given)
 
     def box(self, x: float, y: float, width: float, height: float, **given: object) -> None:
         """A rectangle."""

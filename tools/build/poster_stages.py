@@ -98,7 +98,7 @@ def beside(sheet: Sheet) -> float:
 
 
 def added(sheet: Sheet) -> float:
-    """W_O as a sum over heads, for the last word; and the sum with a head less."""
+    """W_O as a sum over heads, for the last word; and the sum with one head off."""
     y = head(sheet, "5 W_O", f"The new row of “{WORDS[LAST]}”, a sum over heads")
     parts = written(0)[:, LAST, : len(KINDS)]
     left, wide = 92.0, (WIDTH - 92) / len(KINDS)
@@ -110,7 +110,7 @@ def added(sheet: Sheet) -> float:
     rows = [
         *((name, f"part {h}", parts[h]) for h, name in enumerate(examples.HEADS)),
         ("y, the sum", f"y 0 {LAST}", WIRES["y"][0, LAST, : len(KINDS)]),
-        ("a head less", "without 0", without),
+        ("one head off", "without 0", without),
     ]
     for i, (name, place, values) in enumerate(rows):
         top, is_sum = y + 19 * i + 5 * (i >= 3) + 9 * (i >= 4), i >= 3
@@ -127,7 +127,7 @@ def added(sheet: Sheet) -> float:
 
 
 def _learned() -> str:
-    """What the last word has learned, and what is forgotten with a head less."""
+    """What the last word has learned, and what is forgotten with one head off."""
     found = [int(row.argmax()) for row in WIRES["weights"][0, :, LAST]]
     parts = written(0)[:, LAST, : len(KINDS)]
     told = [

@@ -5,6 +5,7 @@ import { MEASURES } from "./measures.js";
 
 /** @import { MeasuresOf, Weights } from "./measures.js" */
 
+const LEAST = 0.01;
 const ELSEWHERE = ["entropy", "first", "confidence"];
 
 /**
@@ -25,7 +26,8 @@ export const kept = (tokens, hidden) =>
   tokens.map((_, i) => i).filter((i) => !hidden.includes(tokens[i]));
 
 /**
- * Weights of all heads at these rows and columns; `divide` makes each row sum to 1 again.
+ * Weights of all heads at these rows and columns; `divide` makes each row sum to 1 again, where
+ * more than a hundredth of it is left: of less, what stays is mostly rounding.
  * @type {(weights: Weights, shape: number[], rows: number[], columns: number[],
  *   divide?: boolean) => Float64Array}
  */
@@ -41,7 +43,7 @@ export function pick(weights, shape, rows, columns, divide = false) {
         picked[at + j] = weights[from + columns[j]];
         sum += picked[at + j];
       }
-      if (divide && sum > 0) for (let j = 0; j < columns.length; j += 1) picked[at + j] /= sum;
+      if (divide && sum > LEAST) for (let j = 0; j < columns.length; j += 1) picked[at + j] /= sum;
       at += columns.length;
     }
   }

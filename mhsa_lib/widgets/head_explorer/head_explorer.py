@@ -183,7 +183,7 @@ def without(
         tokens, keys = [tokens[i] for i in rows], [keys[i] for i in columns]
         if renormalise:
             total = weights.sum(dim=-1, keepdim=True)
-            weights = weights / total.where(total > 0, 1)
+            weights = weights / total.where(total > 0.01, 1)  # of less, most is rounding
     return weights, tokens, keys
 
 

@@ -44,6 +44,7 @@ export function sift({ shape, tokens, keys }, weights, hidden, renormalise) {
   const size = rows.length * columns.length;
   return {
     nothing,
+    divided: less && renormalise,
     rows,
     columns,
     weights: left,

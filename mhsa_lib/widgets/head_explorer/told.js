@@ -26,7 +26,7 @@ export function headWords(heads, shown) {
   /** @type {(row: number, column: number, byKey: boolean) => void} */
   function draw(row, column, byKey) {
     const { seen, names } = shown();
-    const { queries, keys } = seen;
+    const { queries, keys, divided } = seen;
     const [query, key] = [queries[row].token, keys[column].token];
     const [a, n, j] = [seen.weightsOf(heads.current()), keys.length, heads.twin()];
     const ofRow = [...a.subarray(row * n, (row + 1) * n)];
@@ -36,7 +36,8 @@ export function headWords(heads, shown) {
     list.replaceChildren(...items);
     const start = names.length === 1 ? "" : `${names[heads.current()].short}: `;
     const at = row * n + column;
-    const says = sentence(a[at], query, key, total(ofRow));
+    const whole = divided ? "what is left of its weight" : "its weight";
+    const says = sentence(a[at], query, key, total(ofRow), whole);
     said.say(`${start}${says}${j === null ? "" : beside(at, j)}`);
   }
   return { nodes: [title, list, said.node], draw };

@@ -9,12 +9,12 @@ import { strongest } from "./choosing.js";
 /** @import { Token } from "./measures.js" */
 
 /**
- * What one weight says, in a sentence; `row` is the sum of its row.
- * @type {(weight: number, query: string, key: string, row: number) => string}
+ * What one weight says, in a sentence; `row` is the sum of its row, `whole` what it is a share of.
+ * @type {(weight: number, query: string, key: string, row: number, whole: string) => string}
  */
-export function sentence(weight, query, key, row) {
+export function sentence(weight, query, key, row, whole) {
   if (row === 0) return `${quoted(query)} looks at nothing: its row is 0 everywhere.`;
-  const share = weight === 0 ? "exactly 0" : `${fixed(weight, 4)} of its weight`;
+  const share = weight === 0 ? "exactly 0" : `${fixed(weight, 4)} of ${whole}`;
   return `${quoted(query)} gives ${quoted(key)} ${share}.`;
 }
 

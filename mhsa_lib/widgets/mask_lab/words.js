@@ -31,7 +31,9 @@ export function answered(weights, n) {
 export function swapped(opposite) {
   const left = emptyRows(opposite).length;
   if (left === opposite.length) return "No error, and no query is left with anything.";
-  const rest = left ? ` ${left} of ${opposite.length} queries are left with nothing.` : "";
+  const rest = left
+    ? ` ${left} of ${opposite.length} queries ${left === 1 ? "is" : "are"} left with nothing.`
+    : "";
   return `No error. All weight lies on forbidden pairs.${rest}`;
 }
 

@@ -12,6 +12,10 @@ import { effects } from "./effects.js";
 import { switches } from "./switches.js";
 import { twoSentences } from "./two.js";
 
+const VECTOR =
+  "The sentence vector is the mean of the vectors of all tokens after the last layer. The z of a "
+  + "head that is off is 0.";
+
 /** @import { Model } from "../shared/traits.js" */
 /** @import { Ask } from "./asking.js" */
 /** @import { Read } from "./engine/reader.js" */
@@ -96,7 +100,7 @@ export function live(model, ask, signal) {
   const press = () => writeAll(model, { text: model.get("sentence"), off: [] });
   const again = button({ label: "First sentence again", signal, press });
   const buttons = el("div", { class: "mhsa-controls" }, board.allOn, again);
-  const off = el("div", {}, title, board.grid, buttons);
+  const off = el("div", {}, title, el("p", { class: "mhsa-quiet" }, VECTOR), board.grid, buttons);
   const parts = el("div", { class: "mhsa-live" }, off, vector, turning.node);
   return el("div", {}, cut, parts, two.node);
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// Two sentences: how alike they are, token by token, and which heads make them so.
+// Two sentences: how alike they are, token by token, and which head changes that most.
 
 import { el, uid } from "../shared/elements.js";
 import { clamp, fixed } from "../shared/numbers.js";
@@ -26,6 +26,13 @@ export function shared([...one], other) {
   const both = one.filter((token) => other.includes(token) && !isSpecial(token));
   const [word] = both.sort((a, b) => b.length - a.length);
   return word === undefined ? [0, 0] : [one.indexOf(word), other.indexOf(word)];
+}
+
+/** How many tokens of each were cut. @type {(cut: number[]) => string} */
+export function cutInWords([one, other]) {
+  if (one && other) return " Both were cut.";
+  if (one || other) return ` The ${one ? "first" : "second"} was cut.`;
+  return "";
 }
 
 /** @param {string} label @param {string} text @param {() => void} change
@@ -68,7 +75,7 @@ export function twoSentences({ ask, texts, n, nameOf, signal }) {
     });
   });
   const heads = effects({
-    label: "Which heads make them so?",
+    label: "Which head changes this cosine most?",
     caption: CAPTION_OF_TWO,
     n,
     nameOf,
@@ -101,17 +108,21 @@ export function twoSentences({ ask, texts, n, nameOf, signal }) {
     const found = /** @type {Pair} */ (await ask("pair", ...fields.map(({ text }) => text()), []));
     if (turn !== asked) return;
     pair = found;
-    const cut = found.cut.some((tokens) => tokens > 0) ? " The longer one was cut." : "";
+    const cut = cutInWords(found.cut);
     whole.textContent = `The two sentence vectors have a cosine of ${fixed(pair.cosine, 3)}.${cut}`;
     [row, column] = shared(pair.tokens[0], pair.tokens[1]);
     draw();
   }
-  const scale = el("p", { class: "mhsa-quiet" }, "blue: alike, up to 1; white: 0; orange: opposed");
+  const scale = el(
+    "p",
+    { class: "mhsa-quiet" },
+    "blue: alike, up to 1; no colour: 0; orange: opposed",
+  );
   const map = el("div", { class: "mhsa-head-explorer" }, view.node, scale, told.node);
   const node = el(
     "section",
     { class: "mhsa-two", "aria-label": "Two sentences" },
-    el("p", { class: "mhsa-title" }, "Two sentences"),
+    el("p", { class: "mhsa-title" }, "Two sentences, with all heads on"),
     fields.map((one) => one.node),
     whole,
     el("div", { class: "mhsa-beside" }, map, heads.node),

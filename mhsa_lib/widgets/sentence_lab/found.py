@@ -47,7 +47,7 @@ def told(sentence: int, word: int, off: Sequence[int] = ()) -> str:
     """What a word has found, in one sentence.
 
     >>> told(0, 6, off=[0])
-    'Nobody tells “tired” whom it belongs to.'
+    'Nobody tells “tired” what it belongs to.'
     """
     asks, looked = examples.SENTENCES[sentence][word], looked_at(sentence, word, off)
     parts = written(sentence)[:, word]
@@ -64,5 +64,6 @@ def told(sentence: int, word: int, off: Sequence[int] = ()) -> str:
     if kind(HAPPENED):
         return f"“{asks}” learns who did it: “{looked[HAPPENED]}”."
     if MEANT in off:
-        return f"Nobody tells “{asks}” whom it belongs to."
-    return f"“{asks}” belongs to no other word: “who is meant” finds nothing."
+        return f"Nobody tells “{asks}” what it belongs to."
+    rests = f"“who is meant” rests on “{looked[MEANT]}”, whose v is 0"
+    return f"“{asks}” belongs to no other word: {rests}."

@@ -54,10 +54,10 @@ function lane(h, all) {
       strip.draw(head, i, i === w);
       one.draw(head.scores[w][i], head.weights[w][i]);
     });
-    letters.forEach((letter) => {
-      letter.setAttribute("x", `${at[0] + wide / 2 + 4}`);
-      letter.setAttribute("display", at[1] - at[0] < wide + 14 ? "none" : "inline");
-    });
+    // Between the words where there is room, or before the first.
+    const room = at[1] - at[0] > wide + 14;
+    const beside = room ? at[0] + wide / 2 + 4 : at[0] - (wide * narrow) / 2 - 5;
+    letters.forEach((letter) => letter.setAttribute("x", `${beside}`));
     node.classList.toggle("mhsa-off", off);
     node.setAttribute("aria-label", said);
   }

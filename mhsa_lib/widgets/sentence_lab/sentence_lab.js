@@ -24,8 +24,8 @@ import { filled, LOOKED, walk } from "./walk.js";
 
 const MAPS = ["W_Q", "W_K", "W_V", "W_O"];
 const ROWS =
-  "Rows of a head: q, k and v of every word (full: large, hollow: negative); score; weight. "
-  + "In its map, each word looks along its row.";
+  "Rows of a head, from above: q, k and v of every word (full: large, pale: small, hollow: "
+  + "negative); score; weight. In its map a row is a word that looks, a column one looked at.";
 const CHOSEN = ["sentence", "word", "off"];
 
 /** The words that the last one might belong to. @type {(x: Matrix, names: string[]) => number[]} */
@@ -70,7 +70,7 @@ function render({ model, el: root }) {
   ]);
   const about = { class: "mhsa-told", role: "group", "aria-label": "Heads" };
   const told = el("div", about, lines.node, line.node, asked, parts);
-  body.append(...steps.nodes, told, said.node, sum, hint);
+  body.append(...steps.nodes, told, hint, said.node, sum);
 
   function draw() {
     const { sentence: s, word: w, off } = readAll(model, CHOSEN);

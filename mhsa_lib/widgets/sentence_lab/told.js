@@ -33,6 +33,7 @@ export function answer({ words, heads }, names, w, off) {
   if (kind) return { text: `${word} belongs to ${kind}: “${words[meant]}”.`, at: meant };
   if (kinds(HAPPENED).length)
     return { text: `${word} learns who did it: “${words[doer]}”.`, at: doer };
-  if (off.includes(MEANT)) return { text: `Nobody tells ${word} whom it belongs to.`, at: -1 };
-  return { text: `${word} belongs to no other word: “who is meant” finds nothing.`, at: -1 };
+  if (off.includes(MEANT)) return { text: `Nobody tells ${word} what it belongs to.`, at: -1 };
+  const rests = `“who is meant” rests on “${words[meant]}”, whose v is 0`;
+  return { text: `${word} belongs to no other word: ${rests}.`, at: -1 };
 }

@@ -27,7 +27,9 @@ export function walk({ steps, places, index, go, again, signal }) {
   const goThere = (i) => {
     go(i);
     // What the last switch changes lies below it.
-    places[i].scrollIntoView({ block: i < places.length - 1 ? "nearest" : "start" });
+    const last = i === places.length - 1;
+    places[i].scrollIntoView({ block: last ? "start" : "nearest" });
+    if (last) places[i].querySelector("input")?.focus({ preventScroll: true }); // Next is done
   };
   const buttons = stepButtons({ names, label: "Steps", index, go: goThere, signal });
   const restart = button({ label: "Start again", signal, press: again });

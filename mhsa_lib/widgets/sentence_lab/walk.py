@@ -15,21 +15,21 @@ STEPS = (
     ),
     (
         "Attend",
-        "Each head compares q of “{last}” with k of every word: the scores. They become "
-        "weights, which sum to 1: how much of each word's v “{last}” receives.",
+        "Each head compares q of “{last}” with k of every word: the scores. They become weights, "
+        "below them, which sum to 1: how much of each word's v “{last}” receives.",
     ),
     (
         "Other word",
-        "Press “{other}”, the other last word. Two of its numbers are different, and one head "
-        "looks elsewhere; the other two look where they looked.",
+        "Press “{other}”, the other last word. Two numbers of its row differ, living and place: so "
+        "one head has another q and looks elsewhere; the other two look where they looked.",
     ),
     (
         "Concat, W_O",
-        "What the three heads bring stands side by side: concat. W_O adds it up, head by head, "
-        "into a new row for “{last}”: the table says what it has learned.",
+        "Each head brings a mean of v: z. The three z stand side by side: concat. W_O, a table "
+        "of numbers, adds them up into a new row for “{last}”: the bars say what it has learned.",
     ),
     (
-        "A head less",
+        "One head off",
         "Switch “{meant}” off. The other two heads still bring what they brought, but nobody "
         "tells “{last}” what it belongs to: that part of the sum is forgotten.",
     ),

@@ -17,7 +17,7 @@ LONG_TASKS = """() => { window.long = []; new PerformanceObserver((list) =>
 def whole(page):
     """Everything that a reader can open, open."""
     page.get_by_role("button", name="layer 2, head 3", exact=True).last.click()
-    for name in ("Which head turns it most?", "Which heads make them so?"):
+    for name in ("Which head turns it most?", "Which head changes this cosine most?"):
         page.get_by_role("button", name=name).click()
         page.get_by_role("table", name=name).wait_for(timeout=2 * WAIT)
     return page
@@ -64,7 +64,7 @@ def test_the_tab_key_leads_through_all_of_it(loaded):
                 return one.ariaLabel ?? one.labels?.[0]?.textContent ?? one.textContent; }"""
             )
         )
-        if seen[-1] == "Which heads make them so?":
+        if seen[-1] == "Which head changes this cosine most?":
             break
     for name in ("layer 0, all heads", "layer 0, head 0", "Which head turns it most?"):
         assert name in seen

@@ -150,7 +150,7 @@ def rows(page, name):
 
 def test_each_head_is_switched_off_in_both_and_the_effects_are_sorted(loaded):
     page = loaded(OwnSentence(pair=("the bank", "a river")))
-    found = rows(page, "Which heads make them so?")
+    found = rows(page, "Which head changes this cosine most?")
     assert len(found) == 72
     changes = [abs(change) for _, change in found.values()]
     assert changes == sorted(changes, reverse=True)
@@ -161,7 +161,9 @@ def test_each_head_is_switched_off_in_both_and_the_effects_are_sorted(loaded):
     expect(page.get_by_text("heads stand in for each other")).to_be_visible()
     page.get_by_label("first", exact=True).fill("the river")
     page.get_by_label("first", exact=True).press("Enter")
-    expect(page.get_by_role("table", name="Which heads make them so?")).to_have_count(0)
+    expect(
+        page.get_by_role("table", name="Which head changes this cosine most?")
+    ).to_have_count(0)
 
 
 def test_the_head_that_turns_the_sentence_most_is_found(loaded):
