@@ -16,7 +16,8 @@ LEFT = 58.0
 ROW = 17.0
 WIRES = examples.running()
 JOBS = (
-    "A noun looks at itself, a quality at something living or at a place, the others at the first word, whose v is 0.",
+    "A noun looks at itself, a quality at something living or at a place, the others at the "
+    "first word, whose v is 0.",
     "Every word looks at the word before it, the first at itself.",
     "Words look at the verb, the verb at who did it.",
 )

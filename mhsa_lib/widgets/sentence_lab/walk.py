@@ -15,18 +15,19 @@ STEPS = (
     ),
     (
         "Attend",
-        "Each head compares q of “{last}” with k of every word: the scores. They become weights, "
-        "below them, which sum to 1: how much of each word's v “{last}” receives.",
+        "Each head compares q of “{last}” with k of every word: the scores. They become "
+        "weights, below them, which sum to 1: how much of each word's v “{last}” receives.",
     ),
     (
         "Other word",
-        "Press “{other}”, the other last word. Two numbers of its row differ, living and place: so "
-        "one head has another q and looks elsewhere; the other two look where they looked.",
+        "Press “{other}”, the other last word. Two numbers of its row differ, living and "
+        "place: so one head has another q and looks elsewhere; the other two look where they looked.",
     ),
     (
         "Concat, W_O",
         "Each head brings a mean of v: z. The three z stand side by side: concat. W_O, a table "
-        "of numbers, adds them up into a new row for “{last}”: the bars say what it has learned.",
+        "of numbers, adds them up into a new row for “{last}”: the bars say what it has "
+        "learned.",
     ),
     (
         "One head off",
