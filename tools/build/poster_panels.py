@@ -92,7 +92,7 @@ def embedded(sheet: Sheet) -> float:
 def jobs(sheet: Sheet) -> float:
     """The maps of all heads, and what each does."""
     y = head(sheet, "", "Three heads do three things")
-    side, apart = 13.0, WIDTH / 3
+    side, apart, bottom = 13.0, WIDTH / 3, 0.0
     for h, (name, job) in enumerate(zip(examples.HEADS, JOBS, strict=True)):
         here = sheet.at(h * apart, y)
         here.write(0, 12, name, 12, font_weight="bold", fill=sheet.theme.heads[h])
@@ -103,7 +103,7 @@ def jobs(sheet: Sheet) -> float:
                     look = {"fill": sheet.theme.heads[h], "fill_opacity": round(weight, 3)}
                     here.box(j * side, 20 + i * side, side, side, **look)
         here.box(0, 20 + LAST * side, 7 * side, side, fill="none", stroke=sheet.theme.ink)
-        bottom = here.lines(118, job, apart - 10, 11)
+        bottom = max(bottom, here.lines(118, job, apart - 10, 11))
     return y + bottom + 6
 
 

@@ -21,7 +21,8 @@ STEPS = (
     (
         "Other word",
         "Press “{other}”, the other last word. Two numbers of its row differ, living and "
-        "place: so one head has another q and looks elsewhere; the other two look where they looked.",
+        "place: so one head has another q and looks elsewhere; the other two look where they "
+        "looked.",
     ),
     (
         "Concat, W_O",
