@@ -72,7 +72,9 @@ def test_hiding_leaves_the_same_rows_in_python_and_on_the_page(hidden, renormali
     # The page has 16 bits; a weight below half a step is shown as one: it is still a weight.
     torch.testing.assert_close(ours.double(), left, atol=1 / 65535, rtol=0)
     if divide:
-        assert left.sum(-1).tolist() == pytest.approx([1.0] * len(left))
+        kept_of_it = unpacked(figure.attention)[1, 2][places][:, places].sum(-1)
+        whole = torch.where(kept_of_it > 0.01, 1.0, kept_of_it)  # of less, most is rounding
+        torch.testing.assert_close(left.sum(-1), whole, atol=1e-6, rtol=0)
 
 
 def test_sixteen_bits_are_exact_to_four_decimals_and_only_zero_is_zero():
