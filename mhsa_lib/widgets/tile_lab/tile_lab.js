@@ -74,7 +74,7 @@ function render({ model, el: root }) {
     wrong: note.wrong,
   });
   const said = spoken();
-  const playing = said.hush; // nobody listens to a step every 600 ms
+  const playing = said.hush; // steps that play are not heard one by one
   const steps = stepping({ signal, playing, go: (i) => write(model, "step", i) });
   const reset = button({ label: "Reset", signal, press: () => writeAll(model, start) });
   const [drawn, legend] = [el("div", { class: "mhsa-drawn" }), el("div")];
