@@ -54,11 +54,13 @@ function find(query) {
     if (core(title) === core(query)) return 0;
     return query.length > 3 && title.toLowerCase().startsWith(query.trim().toLowerCase()) ? 1 : 2;
   };
-  return [...all, ...some].sort((a, b) => named(a) - named(b)).map((hit) => ({
-    place: byId.get(hit.id),
-    // what was asked for counts more in an excerpt than what only begins like it
-    terms: new Map(hit.terms.map((term) => [term, asked.has(term) ? 1 : 0.3])),
-  }));
+  return [...all, ...some]
+    .sort((a, b) => named(a) - named(b))
+    .map((hit) => ({
+      place: byId.get(hit.id),
+      // what was asked for counts more in an excerpt than what only begins like it
+      terms: new Map(hit.terms.map((term) => [term, asked.has(term) ? 1 : 0.3])),
+    }));
 }
 
 // Whether a piece between two spaces holds one of the words that were found.
