@@ -50,7 +50,8 @@ function find(query) {
   const some = index.search(query, options).filter((hit) => !seen.has(hit.id));
   const asked = new Set(tokens(query).map(stem));
   const named = (hit) => {
-    const { title } = byId.get(hit.id);
+    const { title, kind } = byId.get(hit.id);
+    if (kind === "api") return 2;
     if (core(title) === core(query)) return 0;
     return query.length > 3 && title.toLowerCase().startsWith(query.trim().toLowerCase()) ? 1 : 2;
   };

@@ -128,3 +128,9 @@ def test_more_places_are_shown_on_request_and_the_first_of_them_has_the_focus(ta
     tab.get_by_role("button", name="Show").click()
     assert tab.locator("#search-results li").count() > 20
     assert tab.locator("#search-results li").nth(20).locator("a:focus").count() == 1
+
+
+def test_what_is_called_as_it_was_asked_for_comes_first(tab, address):
+    tab.goto(f"{address}/search.html", wait_until="load")
+    assert ask(tab, "head")[0].endswith("glossary.html?found=head#term-head")
+    assert "which_attention.html" in ask(tab, "which attention")[0]

@@ -13,8 +13,7 @@ import { switches } from "./switches.js";
 import { twoSentences } from "./two.js";
 
 const VECTOR =
-  "The sentence vector is the mean of the vectors of all tokens after the last layer. The z of a "
-  + "head that is off is 0.";
+  "The sentence vector: the mean of all tokens' last vectors. A head that is off has z = 0.";
 
 /** @import { Model } from "../shared/traits.js" */
 /** @import { Ask } from "./asking.js" */

@@ -122,7 +122,7 @@ export function twoSentences({ ask, texts, n, nameOf, signal }) {
   const node = el(
     "section",
     { class: "mhsa-two", "aria-label": "Two sentences" },
-    el("p", { class: "mhsa-title" }, "Two sentences, with all heads on"),
+    el("p", { class: "mhsa-title" }, "Two sentences, all heads on"),
     fields.map((one) => one.node),
     whole,
     el("div", { class: "mhsa-beside" }, map, heads.node),
