@@ -49,11 +49,13 @@ function find(query) {
   const seen = new Set(all.map((hit) => hit.id));
   const some = index.search(query, options).filter((hit) => !seen.has(hit.id));
   const asked = new Set(tokens(query).map(stem));
-  const named = (hit) => {
-    const { title, kind } = byId.get(hit.id);
-    if (kind === "api") return 2;
+  const begins = query.length > 3 ? query.trim().toLowerCase() : null;
+  const named = ({ id }) => {
+    const { title, kind } = byId.get(id);
+    if (kind === "api") return 3;
     if (core(title) === core(query)) return 0;
-    return query.length > 3 && title.toLowerCase().startsWith(query.trim().toLowerCase()) ? 1 : 2;
+    if (begins === null || !title.toLowerCase().startsWith(begins)) return 3;
+    return id.endsWith("-0") ? 1 : 2; // a page before its sections
   };
   return [...all, ...some]
     .sort((a, b) => named(a) - named(b))

@@ -56,7 +56,7 @@ test("the words name empty rows, and what each mistake does", () => {
     /“saw”, “it” look at nothing/,
   );
   assert.match(described("padding", maskOf("padding", 2, [], 3), tokens), /“it” looks at nothing/);
-  assert.match(swapped(inverted(maskOf("causal", 1, [], 3))), /1 of 3 queries are left/);
+  assert.match(swapped(inverted(maskOf("causal", 1, [], 3))), /1 of 3 queries is left/);
   assert.match(swapped(inverted(maskOf("none", 1, [], 3))), /no query is left with anything/);
   assert.match(leaking([[0.25, 0.75]], [[true, false]]), /75 % of the weight/);
   assert.equal(answered("equal", 6), "all 1/6, forbidden keys too");
