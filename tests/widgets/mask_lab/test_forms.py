@@ -79,7 +79,7 @@ def test_the_mistake_hands_each_mask_to_the_other(open_figure):
     wrong = F.softmax(torch.tensor(lab.scores), ~lab.mask[None])[0]
     assert shown(page, "Weights after the mistake") == written(wrong, ~lab.mask)
     said = page.locator(".mhsa-three > div").last.inner_text()
-    assert "1 of 6 queries are left with nothing" in said
+    assert "1 of 6 queries is left with nothing" in said
 
 
 def test_the_additive_form_is_one_tensor_for_both(open_figure):
