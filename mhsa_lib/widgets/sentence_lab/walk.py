@@ -20,15 +20,13 @@ STEPS = (
     ),
     (
         "Other word",
-        "Press “{other}”, the other last word. Two numbers of its row differ, living and "
-        "place: so one head has another q and looks elsewhere; the other two look where they "
-        "looked.",
+        "Press “{other}”. Two numbers of its row differ, living and place: so one head has "
+        "another q and looks elsewhere; the other two look as before.",
     ),
     (
         "Concat, W_O",
-        "Each head brings a mean of v: z. The three z stand side by side: concat. W_O, a table "
-        "of numbers, adds them up into a new row for “{last}”: the bars say what it has "
-        "learned.",
+        "Each head brings a mean of v: z. The three stand side by side: concat. W_O adds them "
+        "up into a new row for “{last}”: the bars say what it has learned.",
     ),
     (
         "One head off",
@@ -43,7 +41,7 @@ def says(step: int, sentence: int) -> str:
     """What a step says of a sentence.
 
     >>> says(3, 0)[:36]
-    'Press “wide”, the other last word. T'
+    'Press “wide”. Two numbers of its row'
     """
     last, other = (examples.SENTENCES[i][-1] for i in (sentence, 1 - sentence))
     return STEPS[step][1].format(last=last, other=other, meant=examples.HEADS[0])
