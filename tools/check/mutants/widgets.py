@@ -195,7 +195,7 @@ MUTANTS = [
     Mutant(
         "explorer: rows left are not divided by their sum",
         "widgets/head_explorer/choosing.js",
-        "if (divide && sum > 0)",
+        "if (divide && sum > LEAST)",
         "if (false)",
         "widgets/head_explorer/numbers",
     ),
