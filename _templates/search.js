@@ -49,17 +49,19 @@ function find(query) {
   const seen = new Set(all.map((hit) => hit.id));
   const some = index.search(query, options).filter((hit) => !seen.has(hit.id));
   const asked = new Set(tokens(query).map(stem));
+  const called = core(query);
   const begins = query.length > 3 ? query.trim().toLowerCase() : null;
   const named = ({ id }) => {
     const { title, kind } = byId.get(id);
     if (kind === "api") return 3;
-    if (core(title) === core(query)) return 0;
+    if (core(title) === called) return 0;
     if (begins === null || !title.toLowerCase().startsWith(begins)) return 3;
     return id.endsWith("-0") ? 1 : 2; // a page before its sections
   };
   return [...all, ...some]
-    .sort((a, b) => named(a) - named(b))
-    .map((hit) => ({
+    .map((hit) => ({ hit, rank: named(hit) }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ hit }) => ({
       place: byId.get(hit.id),
       // what was asked for counts more in an excerpt than what only begins like it
       terms: new Map(hit.terms.map((term) => [term, asked.has(term) ? 1 : 0.3])),
