@@ -67,7 +67,13 @@ PICTURES = {
     "kept_heads, one": lambda: plots.kept_heads(made_up(), ["greedy"]),
     "roofline": lambda: plots.roofline(
         {"here": Rates(100e9, 25e9), "there $x_": Rates(989e12, 4.8e12)},
-        {f"a stage $_{i} " + "x" * 60: (0.5 * 3**i, 1e9 * 3**i) for i in range(9)},
+        {
+            f"a phase $_{phase} " + "x" * 60: {
+                f"a stage $_{i} " + "x" * 60: (0.5 * 3**i, 1e9 * 3 ** (i + phase))
+                for i in range(9)
+            }
+            for phase in range(3)
+        },
     ),
     "roofline, no points": lambda: plots.roofline({"here": Rates(100e9, 25e9)}),
     "path_patch": lambda: plots.path_patch(["L0H0", "L0H1", "L0H2"], "L0H2", "k"),

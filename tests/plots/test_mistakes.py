@@ -58,7 +58,7 @@ WRONG = {
     "log": (lambda: plots.curves([1], {"a": [1]}, "x", "y", log="z"), "log='z' names no axes"),
     "no curve": (lambda: plots.curves([1], {}, "x", "y"), "ys is empty"),
     "no roof": (lambda: plots.roofline({}), "roofs is empty"),
-    "no rate": (lambda: plots.roofline({"a": Rates(1.0, 1.0)}, {"softmax": (0.0, 1.0)}),
+    "no rate": (lambda: plots.roofline({"a": Rates(1.0, 1.0)}, {"x": {"softmax": (0.0, 1.0)}}),
                 r"'softmax' is \(0.0, 1.0\); both numbers have to be above 0"),
     "no head": (lambda: plots.path_patch(["L0H0"], "L0H1", "k"),
                 r"patched='L0H1' and wire='k' name no path; choose one of \['L0H0'\]"),
