@@ -18,6 +18,9 @@ SENTENCES = [
 ]
 
 
+FIRST = "The animal didn't cross the street because it was too tired."
+
+
 @pytest.fixture
 def alone(chromium):
     """A tab that no host answers; what the page asks for is kept."""
@@ -54,3 +57,21 @@ def test_three_sentences_typed_into_the_built_page_are_pytorch_s(site, alone, sa
     assert chapter.stat().st_size <= WHOLE_PAGE
     kept = [url for url in asked if not url.startswith(("file:", "blob:", "data:"))]
     assert kept == []
+
+
+def test_a_figure_that_goes_back_to_its_start_keeps_the_model(site, alone):
+    page, _ = alone
+    page.goto((site / CHAPTER).as_uri())
+    figure = page.locator(".mhsa-own-sentence[data-mhsa-alive]")
+    load(page)
+    read(page, SENTENCES[0], len(weights.MODEL().attend(SENTENCES[0])[0]))
+    figure.get_by_role("button", name="layer 0, head 2", exact=True).click()
+    turned(page, "Without 1 head")
+    for _ in range(2):
+        figure.get_by_role("button", name="Reset").click()
+        page.get_by_text("All heads are on").wait_for()
+        assert figure.get_by_label("text", exact=True).input_value() == FIRST
+        assert figure.get_by_role("button", name="Load the model").count() == 0
+    page.wait_for_timeout(1_500)  # longer than a model waits for its next figure
+    assert (maps(page) - pytorch.run(FIRST)[0]).abs().max().item() < NEAR
+    read(page, SENTENCES[2], len(weights.MODEL().attend(SENTENCES[2])[0]))

@@ -9,6 +9,7 @@ import { headButtons } from "./buttons.js";
 import { DIRECTIONS, hiding, optionOf, textField } from "./controls.js";
 import { everyHead, everyWeight } from "./folds.js";
 import { largeHeads } from "./large.js";
+import { orderWords } from "./measures.js";
 import { headsIn, sift, unpacked } from "./seen.js";
 import { smallHeads } from "./small.js";
 import { headWords } from "./told.js";
@@ -33,6 +34,7 @@ export function explorer(model, root, body, signal) {
   const place = notice({ signal });
   const text = textField(model, signal);
   const sort = optionOf(model, "sort", signal);
+  const order = el("p", { class: "mhsa-quiet mhsa-order" });
   const hide = hiding(model, signal);
   const small = smallHeads(signal, (i) => {
     write(model, "layer", names[i].layer);
@@ -48,15 +50,17 @@ export function explorer(model, root, body, signal) {
   body.append(
     el("div", { class: "mhsa-controls" }, text.node, sort.node, hide.nodes),
     place.node,
+    order,
     el("div", { class: "mhsa-both" }, small.node, large.node, told),
     measures.node,
     numbers.node,
   );
 
   // From what changes seldom to what changes always.
+  const say = () => place.say({ along: model.get("told"), wrong: model.get("problem") });
   function drawText() {
     text.show();
-    place.say({ wrong: model.get("problem") });
+    say();
   }
 
   function drawAttention() {
@@ -74,7 +78,7 @@ export function explorer(model, root, body, signal) {
     const wrong = "Without these tokens nothing is left, so all are shown; show one of them again.";
     const all = () => write(model, "hidden", []);
     if (seen.nothing) place.say({ wrong, offers: [["show all again", all]] });
-    else place.say({ wrong: model.get("problem") });
+    else say();
     hide.show(attention(), hidden);
     small.draw(seen.weights, seen.rows.length, seen.columns.length);
     drawOrder();
@@ -83,6 +87,7 @@ export function explorer(model, root, body, signal) {
 
   function drawOrder() {
     sort.show();
+    order.textContent = orderWords(model.get("sort"), seen.keys[0].token);
     small.sort(seen.measuresOf, model.get("sort"));
     measures.draw();
   }
@@ -104,7 +109,7 @@ export function explorer(model, root, body, signal) {
     words.draw(row, column, byKey);
   }
 
-  watch(model, ["text", "problem"], drawText, signal);
+  watch(model, ["text", "problem", "told"], drawText, signal);
   watch(model, ["attention"], drawAttention, signal);
   watch(model, ["hidden", "renormalise"], drawSeen, signal);
   watch(model, ["sort"], drawOrder, signal);

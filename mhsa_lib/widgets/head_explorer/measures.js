@@ -2,6 +2,8 @@
 // Numbers about attention weights, as mhsa_lib.measure has them. Weights lie flat, head after
 // head, row after row: `shape` is [layers, heads, queries, keys].
 
+import { quoted } from "../shared/tokens.js";
+
 /** Weights of heads, flat. @typedef {ArrayLike<number>} Weights */
 /** The measures of a head, by name. @typedef {Record<string, number>} Measures */
 /** Measures by head. @typedef {(head: number) => Measures} MeasuresOf */
@@ -17,6 +19,12 @@ export const MEASURES = {
   first: "mean weight on the first key",
   confidence: "mean of each query's largest weight",
 };
+
+/** What an order of the heads goes by, in a sentence. @type {(name: string, key: string) => string} */
+export function orderWords(name, key) {
+  if (!(name in MEASURES)) return "As the model has them: rows are layers, columns are heads.";
+  return `Largest first: ${MEASURES[name]}${name === "first" ? `, here ${quoted(key)}` : ""}.`;
+}
 
 /**
  * 16-bit numbers, low byte first, as weights: 65535 is 1, and only exactly 0 is 0.

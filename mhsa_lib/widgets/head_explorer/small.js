@@ -14,6 +14,8 @@ import { paint, resize, weightCanvas } from "./paint.js";
  */
 /** @typedef {ReturnType<typeof smallButton>} Small */
 
+const FEW = 40; // tokens that have a pixel of their own in a small map
+
 /**
  * A number of a measure, or a dash where there is nothing to measure.
  * @type {(value: number) => string}
@@ -111,6 +113,7 @@ export function smallHeads(signal, choose) {
   function draw(weights, rows, columns) {
     node.style.setProperty("--down", `${size.rows / rows}`);
     node.style.setProperty("--across", `${size.keys / columns}`);
+    node.classList.toggle("mhsa-many", Math.max(size.rows, size.keys) > FEW);
     const canvases = heads.map(({ canvas }) => canvas);
     paint(canvases, weights, rows, columns);
   }

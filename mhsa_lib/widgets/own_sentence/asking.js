@@ -6,17 +6,48 @@ import { headOf } from "./engine/head.js";
 /**
  * @typedef {(ask: "read" | "pair" | "effect", ...about: unknown[]) => Promise<any>} Ask
  */
+/** A model that runs. @typedef {{ ask: Ask, end: () => void }} Running */
+
+const MOMENT = 1_000; // milliseconds
+
+/** Models of figures that were taken away a moment ago. @type {Map<string, Running>} */
+const left = new Map();
+
+/**
+ * While its figure is there the model runs on; then it waits a moment for the next one, because a
+ * figure that goes back to its start is taken away and drawn again.
+ * @type {(key: string, running: Running, signal: AbortSignal) => Ask}
+ */
+function attended(key, running, signal) {
+  const leave = () => {
+    left.set(key, running);
+    setTimeout(() => {
+      if (left.get(key) === running && left.delete(key)) running.end();
+    }, MOMENT);
+  };
+  signal.addEventListener("abort", leave, { once: true });
+  return running.ask;
+}
+
+/**
+ * The model that the figure before has left.
+ * @type {(key: string, signal: AbortSignal) => Ask | null}
+ */
+export function adopted(key, signal) {
+  const running = left.get(key);
+  left.delete(key);
+  return running ? attended(key, running, signal) : null;
+}
 
 /**
  * Start the code that came with the model, and hand the model over to it. A page from a file may
  * not load a worker, but it may make one of a text.
- * @type {(data: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<Ask>}
+ * @type {(key: string, data: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<Ask>}
  */
-export async function asking(data, signal) {
+export async function asking(key, data, signal) {
   const text = new Blob([headOf(data).head.code], { type: "text/javascript" });
   const url = URL.createObjectURL(text);
   const worker = new Worker(url);
-  signal.addEventListener("abort", () => worker.terminate());
   /** @type {{ resolve: (answer: any) => void, reject: (error: Error) => void }[]} */
   const waiting = [];
   worker.addEventListener("message", ({ data: { answer, error } }) => {
@@ -35,5 +66,7 @@ export async function asking(data, signal) {
     });
   await send(data, [data.buffer]);
   URL.revokeObjectURL(url);
-  return (ask, ...about) => send({ ask, about });
+  /** @type {Ask} */
+  const ask = (ask, ...about) => send({ ask, about });
+  return attended(key, { ask, end: () => worker.terminate() }, signal);
 }

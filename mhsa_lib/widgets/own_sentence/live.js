@@ -12,8 +12,10 @@ import { effects } from "./effects.js";
 import { switches } from "./switches.js";
 import { twoSentences } from "./two.js";
 
-const VECTOR =
-  "The sentence vector: the mean of all tokens' last vectors. A head that is off has z = 0.";
+const SWITCHES =
+  "Rows are layers, columns are heads; the number at the left switches its whole layer. A head "
+  + "that is off has z = 0. The sentence vector is the mean of all tokens' last vectors.";
+const SLOW = 300; // milliseconds until a reader is told to wait
 
 /** @import { Model } from "../shared/traits.js" */
 /** @import { Ask } from "./asking.js" */
@@ -32,7 +34,7 @@ export function live(model, ask, signal) {
   const n = layers * heads;
   const nameOf = (/** @type {number} */ i) => `L${Math.floor(i / heads)}H${i % heads}`;
   const board = switches(model, layers, heads, signal);
-  const [turn, said, cut] = [arrows(), spoken(), el("p", { role: "status" })];
+  const [turn, said] = [arrows(), spoken()];
   const turning = effects({
     label: "Which head turns it most?",
     caption: CAPTION,
@@ -52,17 +54,17 @@ export function live(model, ask, signal) {
   /** @type {(found: Read, off: number[]) => void} */
   function show({ tokens, cut: over, weights, cosine }, off) {
     if (tokens.length <= 2) {
-      writeAll(model, { problem: "There is no word to read; type at least one." });
+      writeAll(model, { told: "", problem: "There is no word to read; type at least one." });
       return;
     }
     const last = tokens.length - 1;
     const most = `The model reads ${tokens.length} tokens; the last ${over} of this text are cut.`;
-    cut.textContent = over > 0 ? most : "";
     const shape = [layers, heads, tokens.length, tokens.length];
     writeAll(model, {
       query: clamp(model.get("query"), 0, last),
       key: clamp(model.get("key"), 0, last),
       problem: "",
+      told: over > 0 ? most : "",
       attention: { shape, tokens, keys: tokens, weights: new DataView(weights.buffer) },
     });
     turn.draw(cosine);
@@ -77,7 +79,9 @@ export function live(model, ask, signal) {
     while (wanted && !signal.aborted) {
       wanted = false;
       const [text, off] = [model.get("text"), model.get("off")];
+      const wait = setTimeout(() => writeAll(model, { told: "The model reads …" }), SLOW);
       const found = await ask("read", text, off);
+      clearTimeout(wait);
       if (!wanted) show(found, off);
     }
     running = false;
@@ -99,7 +103,7 @@ export function live(model, ask, signal) {
   const press = () => writeAll(model, { text: model.get("sentence"), off: [] });
   const again = button({ label: "First sentence again", signal, press });
   const buttons = el("div", { class: "mhsa-controls" }, board.allOn, again);
-  const off = el("div", {}, title, el("p", { class: "mhsa-quiet" }, VECTOR), board.grid, buttons);
+  const off = el("div", {}, title, el("p", { class: "mhsa-quiet" }, SWITCHES), board.grid, buttons);
   const parts = el("div", { class: "mhsa-live" }, off, vector, turning.node);
-  return el("div", {}, cut, parts, two.node);
+  return el("div", {}, parts, two.node);
 }

@@ -8,7 +8,7 @@ import { loadButton } from "../shared/load_button.js";
 import { watch, writeAll } from "../shared/traits.js";
 import { explorer } from "../head_explorer/explorer.js";
 import { apart } from "./apart.js";
-import { asking } from "./asking.js";
+import { adopted, asking } from "./asking.js";
 import { live } from "./live.js";
 
 /** @import { Place } from "../shared/frame.js" */
@@ -21,11 +21,14 @@ const STAYS =
 /** @param {Place} place */
 function render({ model, el: root }) {
   const { body, signal, end } = frame(root, "own-sentence");
-  const own = apart(model, { text: null, problem: "", off: [] });
+  const own = apart(model, { text: null, problem: "", told: "", off: [] });
   const inside = el("div", { class: "mhsa-head-explorer" });
   const failed = el("p", { class: "mhsa-alert", role: "alert" });
+  const { key } = model.get("asset");
   const load = loadButton({ asset: model.get("asset"), what: "the model", model, signal, ready });
-  body.append(load, el("p", { class: "mhsa-quiet" }, STAYS), failed, inside);
+  const running = adopted(key, signal);
+  if (!running) body.append(load);
+  body.append(el("p", { class: "mhsa-quiet" }, STAYS), failed, inside);
   explorer(own, inside, inside, signal);
 
   /** @type {(what: string, error: unknown) => void} */
@@ -35,14 +38,15 @@ function render({ model, el: root }) {
   }
   /** @type {(data: Uint8Array<ArrayBuffer>) => Promise<void>} */
   async function ready(data) {
-    let started = /** @type {Ask | null} */ (null);
     try {
-      started = await asking(data, signal);
+      const ask = await asking(key, data, signal);
+      if (!signal.aborted) enliven(ask);
     } catch (error) {
       fail("could not start here", error);
     }
-    if (started === null || signal.aborted) return;
-    const ask = started;
+  }
+  /** @type {(ask: Ask) => void} */
+  function enliven(ask) {
     /** After a failure nothing is answered any more. @type {Ask} */
     const answered = (...question) =>
       ask(...question).catch((error) => {
@@ -53,6 +57,7 @@ function render({ model, el: root }) {
     watch(model, ["sentence"], () => own.set("text", model.get("sentence")), signal);
     writeAll(own, { text: model.get("sentence") });
   }
+  if (running) enliven(running);
   return end;
 }
 

@@ -37,7 +37,7 @@ export function switches(model, layers, heads, signal) {
   rove(singles, heads, signal);
   const rows = upTo(layers).map((layer) => upTo(heads).map((h) => layer * heads + h));
   const whole = rows.map((row, layer) => key(`layer ${layer}, all heads`, `${layer}`, row));
-  const above = ["", ...upTo(heads)].map((text) => el("span", { "aria-hidden": "true" }, text));
+  const above = ["all", ...upTo(heads)].map((text) => el("span", { "aria-hidden": "true" }, text));
   const about = { class: "mhsa-switches", role: "group", style: `--heads:${heads}` };
   const label = "Switches of all heads; arrow keys move, Space switches";
   const lines = rows.flatMap((row, layer) => [whole[layer], ...row.map((i) => singles[i])]);

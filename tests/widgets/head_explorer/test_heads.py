@@ -98,6 +98,20 @@ def test_heads_sort_by_a_measure(open_figure, name):
     assert names == [f"layer {i // 4}, head {i % 4}" for i in range(12)]
 
 
+def test_a_line_says_what_the_order_is_and_names_the_first_token(open_figure):
+    page = open_figure(explorer())
+    line, top = page.locator(".mhsa-order"), "document.querySelector('.mhsa-both').offsetTop"
+    expect(line).to_have_text("As the model has them: rows are layers, columns are heads.")
+    before = page.evaluate(top)
+    for name, words in {
+        "entropy": "Largest first: how spread its weights are, in nats.",
+        "first": "Largest first: mean weight on the first key, here “\u2068[CLS]\u2069”.",
+    }.items():
+        page.get_by_label("sort").select_option(name)
+        expect(line).to_have_text(words)
+        assert page.evaluate(top) == before
+
+
 def test_the_table_of_measures_sorts_by_its_headings(open_figure):
     figure = explorer(seed=3)
     confidence = measure.confidence(unpacked(figure.attention)).flatten()
