@@ -65,7 +65,8 @@ def test_a_figure_that_goes_back_to_its_start_keeps_the_model(site, alone):
     figure = page.locator(".mhsa-own-sentence[data-mhsa-alive]")
     load(page)
     read(page, SENTENCES[0], len(weights.MODEL().attend(SENTENCES[0])[0]))
-    figure.get_by_role("button", name="layer 0, head 2", exact=True).click()
+    switches = figure.locator(".mhsa-switches")
+    switches.get_by_role("button", name="layer 0, head 2", exact=True).click()
     turned(page, "Without 1 head")
     for _ in range(2):
         figure.get_by_role("button", name="Reset").click()
