@@ -61,6 +61,6 @@ function distributions({ d_model, n_heads, d_head }) {
   const before = now === one ? ", as with one head" : ` instead of ${one}`;
   return (
     `Each query gets ${grouped(n_heads)} distributions instead of 1, `
-    + `and each score compares in at most ${now} ${now === "1" ? "direction" : "directions"}${before}.`
+    + `and each score compares in at most ${now} direction${now === "1" ? "" : "s"}${before}.`
   );
 }

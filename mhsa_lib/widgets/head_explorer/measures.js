@@ -20,7 +20,10 @@ export const MEASURES = {
   confidence: "mean of each query's largest weight",
 };
 
-/** What an order of the heads goes by, in a sentence. @type {(name: string, key: string) => string} */
+/**
+ * What the order of the heads goes by, in a sentence.
+ * @type {(name: string, key: string) => string}
+ */
 export function orderWords(name, key) {
   if (!(name in MEASURES)) return "As the model has them: rows are layers, columns are heads.";
   return `Largest first: ${MEASURES[name]}${name === "first" ? `, here ${quoted(key)}` : ""}.`;
