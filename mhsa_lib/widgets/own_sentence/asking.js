@@ -25,7 +25,9 @@ function attended(key, running, signal) {
       if (left.get(key) === running && left.delete(key)) running.end();
     }, MOMENT);
   };
-  signal.addEventListener("abort", leave, { once: true });
+  if (signal.aborted)
+    leave(); // taken away while the model was still starting
+  else signal.addEventListener("abort", leave, { once: true });
   return running.ask;
 }
 
@@ -64,8 +66,14 @@ export async function asking(key, data, signal) {
       waiting.push({ resolve, reject });
       worker.postMessage(question, given);
     });
-  await send(data, [data.buffer]);
-  URL.revokeObjectURL(url);
+  try {
+    await send(data, [data.buffer]);
+  } catch (error) {
+    worker.terminate();
+    throw error;
+  } finally {
+    URL.revokeObjectURL(url);
+  }
   /** @type {Ask} */
   const ask = (ask, ...about) => send({ ask, about });
   return attended(key, { ask, end: () => worker.terminate() }, signal);
