@@ -129,12 +129,17 @@ def _unclear(claim: Claim) -> list[str]:
         return []
     found = []
     if claim.leaves_out_0 and not claim.significant:
-        found.append(f"the interval leaves out 0, but p is above {ALPHA}")
+        found.append(f"the interval leaves out 0, but {_judged(claim)} is above {ALPHA}")
     if claim.significant and not claim.leaves_out_0:
-        found.append(f"p is at most {ALPHA}, but the interval holds 0")
+        found.append(f"{_judged(claim)} is at most {ALPHA}, but the interval holds 0")
     if claim.significant and claim.leaves_out_0 and not claim.above_floor:
         found.append("the A/A arms differ as much")
     return found
+
+
+def _judged(claim: Claim) -> str:
+    """The p that the verdict goes by."""
+    return "the corrected p" if claim.among > 1 else "p"
 
 
 def _floor(claim: Claim) -> list[str]:

@@ -78,7 +78,7 @@ SENTENCES = {
         corrected(*[Claim(compared(0.03))] * 7)[0],
         "wide and thin are not told apart in accuracy: mean difference 0.0300 "
         "(95 % interval 0.0216 to 0.0384, p = 0.0078, corrected 0.055, n = 8); "
-        "the interval leaves out 0, but p is above 0.05.",
+        "the interval leaves out 0, but the corrected p is above 0.05.",
     ),
     "an interval over 0": (
         Claim(Paired("a", "b", ACCURACY, tuple(range(8)), (*[0.01] * 7, 3.0))),

@@ -42,6 +42,13 @@ test("a scale without extent has a tick", () => {
   assert.deepEqual(ticks(0, 0), [0]);
 });
 
+test("a bar that ends just below a round number has it beside it", () => {
+  assert.equal(ticks(0, 0.999).at(-1), 1);
+  assert.equal(ticks(-0.999, 0)[0], -1);
+  assert.equal(ticks(0, 1).at(-1), 1);
+  assert.equal(ticks(0, 1.1).at(-1), 1);
+});
+
 test("numbers lie flat below the bars, names need room", () => {
   assert.equal(roomFor(["0", "47"]), 0);
   assert.equal(roomFor(["0", "slow cos"]), 64);

@@ -144,10 +144,6 @@ MISTYPED = {
 def test_a_mistake_and_its_repair_move_nothing_else(name, width, open_figure):
     make, label, typed, repair = MISTYPED[name]
     page = open_figure(make(), width=width)
-    # A figure is drawn again once its width is known, and says its state in place of a mistake.
-    page.evaluate(
-        "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    )
     after = page.locator(".mhsa-notice + *")
     before = after.bounding_box()["y"]
     confirm(page.get_by_label(label, exact=True), typed)

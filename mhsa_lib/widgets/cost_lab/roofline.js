@@ -107,7 +107,8 @@ function roofPoint(work, x, y, row, late, other) {
 }
 
 /**
- * FLOPs per second over FLOPs per byte; each label hangs below its point, the leftmost lowest.
+ * FLOPs per second over FLOPs per byte. Labels hang below their points, and point inwards: the
+ * outer ones hang lowest, so that no line crosses another's label.
  * @type {(cost: { peak: number, stages: StageWork[] }, accelerator: Accelerator, phase: string,
  *   width: number) => SVGElement}
  */
@@ -117,13 +118,14 @@ export function roofline({ peak, stages }, { bandwidth, name }, phase, width) {
   const x = logScale(INTENSITY.least, INTENSITY.most, left, edge);
   const y = logScale(SPEED.least, SPEED.most, FLOOR, top);
   const { numbers, titles } = roofAxes(x, y, edge);
-  const points = [...stages]
-    .sort((a, b) => a.intensity - b.intensity)
-    .map((work, i) => {
-      const [px, py] = [x(work.intensity), y(work.attainable)];
-      const late = px > (left + edge) / 2;
-      return roofPoint(work, px, py, FLOOR - 8 - 17 * i, late, work.phase !== phase);
-    });
+  const sorted = [...stages].sort((a, b) => a.intensity - b.intensity);
+  /** @type {(work: StageWork) => boolean} */
+  const late = (work) => x(work.intensity) > (left + edge) / 2;
+  const order = [...sorted.filter((work) => !late(work)), ...sorted.filter(late).reverse()];
+  const points = order.map((work, i) => {
+    const [px, py] = [x(work.intensity), y(work.attainable)];
+    return roofPoint(work, px, py, FLOOR - 8 - 17 * i, late(work), work.phase !== phase);
+  });
   const says = `Roofline of the ${name}: every stage in prefill and decode; `;
   const label = `${says}the table below has the numbers.`;
   return svg(

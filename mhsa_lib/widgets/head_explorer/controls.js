@@ -24,7 +24,8 @@ const OPTIONS = {
  * @param {AbortSignal} signal
  */
 export function textField(model, signal) {
-  const typed = el("input", { type: "text", id: uid(), maxlength: 5000 });
+  const hints = { placeholder: "a sentence, then Enter", enterkeyhint: "go" };
+  const typed = el("input", { type: "text", id: uid(), maxlength: 5000, ...hints });
   const send = () => {
     if (typed.value !== model.get("text")) write(model, "text", typed.value);
   };

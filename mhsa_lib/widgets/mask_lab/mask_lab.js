@@ -108,7 +108,7 @@ function render({ model, el: root }) {
     may,
     " may look ",
     mayNot,
-    " may not",
+    " may not. A name switches its row or its column.",
   );
   const under = part("Weights under it", weights.node, remark);
   body.append(

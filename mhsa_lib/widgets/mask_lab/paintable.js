@@ -10,6 +10,7 @@ import { rove } from "../shared/rove.js";
  * @typedef {{ node: HTMLButtonElement, cells: Pair[] }} Press
  */
 /** @typedef {(cells: Pair[], value: boolean) => void} Paint */
+/** What a press makes of its pairs. @typedef {(one: Press) => boolean} Opposite */
 
 /** @type {(label: string, cells: Pair[], text?: string) => Press} */
 const press = (label, cells, text = "") => ({
@@ -39,13 +40,11 @@ function presses(tokens) {
 
 /**
  * A press switches, and what the pointer then passes gets the same value.
- * @type {(buttons: Press[], current: () => Mask, paint: Paint, signal: AbortSignal) => void}
+ * @type {(buttons: Press[], opposite: Opposite, paint: Paint, signal: AbortSignal) => void}
  */
-function strokes(buttons, current, paint, signal) {
+function strokes(buttons, opposite, paint, signal) {
   let stroke = /** @type {boolean | null} */ (null);
   let handled = /** @type {Press | null} */ (null);
-  /** @type {(one: Press) => boolean} */
-  const opposite = ({ cells }) => !cells.some(([query, key]) => current()[query][key]);
   /** @type {(event: PointerEvent, one: Press) => void} */
   function begin(event, one) {
     handled = event.button === 0 ? one : null;
@@ -84,7 +83,12 @@ function strokes(buttons, current, paint, signal) {
 export function paintable(tokens, signal, current, paint) {
   const { corner, columns, rows, pairs } = presses(tokens);
   const buttons = [corner, ...columns, ...rows.flatMap((row, query) => [row, ...pairs[query]])];
-  strokes(buttons, current, paint, signal);
+  /** One press empties a row or a column; all of it, a press fills first. @type {Opposite} */
+  const opposite = (one) => {
+    const on = one.cells.map(([query, key]) => current()[query][key]);
+    return one === corner ? !on.every(Boolean) : !on.some(Boolean);
+  };
+  strokes(buttons, opposite, paint, signal);
   const nodes = buttons.map(({ node }) => node);
   rove(nodes, tokens.length + 1, signal);
 

@@ -14,10 +14,11 @@ import { ticks } from "./sums.js";
 export function scaleOfBars(n) {
   const node = svg("g", { "aria-hidden": "true" });
   /** @type {(reach: [low: number, high: number]) => At} */
-  const draw = ([low, high]) => {
+  const draw = (reach) => {
+    const values = ticks(...reach);
+    const [low, high] = [Math.min(...reach, ...values), Math.max(...reach, ...values)];
     /** @type {At} */
     const at = (value) => BARS.top + (BARS.height * (high - value)) / (high - low || 1);
-    const values = ticks(low, high);
     const decimals = Math.max(0, -Math.floor(Math.log10(values[1] - values[0] || 1)));
     const marks = values.map((value) => {
       const look = Math.abs(value) < 1e-9 ? "mhsa-zero" : "mhsa-rule";

@@ -20,7 +20,7 @@ const key = () =>
   el(
     "p",
     { class: "mhsa-key" },
-    "Above: y, one bar per coordinate; ◆ is the sum of its parts, a dashed line what it is with "
+    "Above: y, one bar per coordinate; ◇ is the sum of its parts, a dashed line what it is with "
       + "all heads on. ",
     "Below: z of the token, and W_O, a block of rows per head. A square is as large as its number, "
       + "hollow if negative.",

@@ -70,13 +70,13 @@ export function reach(parts) {
 }
 
 /**
- * Round numbers between two ends, about five of them.
+ * Round numbers between two ends, about five of them; one that lies just beyond an end counts.
  * @type {(low: number, high: number) => number[]}
  */
 export function ticks(low, high) {
   const rough = (high - low) / 5 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) ?? 10);
-  const first = Math.ceil(low / step);
-  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
+  const [first, last] = [Math.ceil(low / step - 0.1), Math.floor(high / step + 0.1)];
+  return Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
 }

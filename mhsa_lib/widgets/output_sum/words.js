@@ -86,7 +86,7 @@ export const totalLine = ({ q, column }, values, total) =>
     "p",
     { class: "mhsa-total" },
     el("b", {}, `y[${q}, `, bdi(column), "]"),
-    ` = ${signed(values)}`,
+    values.length ? ` = ${signed(values)}` : "",
     el("b", {}, ` = ${fixed(total, 3)}`),
   );
 
@@ -99,6 +99,6 @@ export function productLine(hasBias, value, whole, apart) {
   const code = el("code", {}, hasBias ? "concat @ W_O + b_O" : "concat @ W_O");
   const words =
     ` gives ${fixed(value, 3)}. Largest difference between the product and the sum over heads, `
-    + `in all ${size} numbers: ${apart.toExponential(1).replace("-", "−")}.`;
+    + `in all ${size} numbers: ${apart && apart.toExponential(1).replace("-", "−")}.`;
   return el("p", {}, code, words);
 }

@@ -70,7 +70,9 @@ export function effects({ label, caption, n, nameOf, whole, effectOf, signal }) 
     place.replaceChildren(table);
     [start.disabled, bar.hidden, place.hidden] = [false, true, false];
     if (focused && document.activeElement === document.body) start.focus({ preventScroll: true });
-    const first = `${nameOf(found[0].head)} changes it most: ${signed(found[0].change)}.`;
+    const first =
+      `${nameOf(found[0].head)} changes it most: ${signed(found[0].change)}. `
+      + `All ${n} heads, the largest change first:`;
     said.textContent = most < 0.00005 ? "No head changes it." : first;
   }
   clear();

@@ -25,9 +25,9 @@ function render({ model, el: root }) {
   const inside = el("div", { class: "mhsa-head-explorer" });
   const failed = el("p", { class: "mhsa-alert", role: "alert" });
   const { key } = model.get("asset");
-  const load = loadButton({ asset: model.get("asset"), what: "the model", model, signal, ready });
+  const load = { asset: model.get("asset"), what: "the model", model, signal, ready };
   const running = adopted(key, signal);
-  if (!running) body.append(load);
+  if (!running) body.append(loadButton(load));
   body.append(el("p", { class: "mhsa-quiet" }, STAYS), failed, inside);
   explorer(own, inside, inside, signal);
 

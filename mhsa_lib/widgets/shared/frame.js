@@ -63,8 +63,20 @@ function keepRoom(body, signal) {
  * @type {(node: Element, draw: () => void, signal: AbortSignal) => void}
  */
 export function drawToFit(node, draw, signal) {
-  const resized = new ResizeObserver(draw);
+  let drawn = "";
+  const size = () => {
+    const { width, height } = node.getBoundingClientRect();
+    return `${width} ${height}`;
+  };
+  const drawOnce = () => {
+    draw();
+    drawn = size(); // drawing may have changed it
+  };
+  // The observer reports the first size too, in which the figure is already drawn.
+  const resized = new ResizeObserver(() => {
+    if (size() !== drawn) drawOnce();
+  });
   signal.addEventListener("abort", () => resized.disconnect());
-  draw();
+  drawOnce();
   resized.observe(node);
 }
