@@ -27,6 +27,8 @@ from mhsa_lib.results.decimals import Number, decimal
 from mhsa_lib.results.paired import BETTER
 from mhsa_lib.results.student import quantile
 
+SHARE = 0.95
+"""Of the level: what has come so far, and stays, has arrived."""
 FEWEST = 5
 """Evaluations that a quarter needs."""
 
@@ -155,7 +157,7 @@ def final(curve: Curve, tolerance: Number) -> float:
 
 
 def steps_to(
-    curve: Curve, level: Number, *, share: Number = 0.95, better: str = "higher"
+    curve: Curve, level: Number, *, share: Number = SHARE, better: str = "higher"
 ) -> int | None:
     """First evaluated step from which the curve stays at ``share`` of ``level``; None if never.
 

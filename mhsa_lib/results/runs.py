@@ -9,13 +9,13 @@ A seed names what the arms share, as data and their order. The A/A arm carries i
 and settings, and draws everything else anew.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date as day
 from math import isfinite
 from typing import Any
 
-from mhsa_lib.results.censored import PairedSteps, paired_steps
-from mhsa_lib.results.curves import Curve, ending, final, steps_to
+from mhsa_lib.results.censored import STEPS, PairedSteps, paired_steps
+from mhsa_lib.results.curves import SHARE, Curve, ending, final, steps_to
 from mhsa_lib.results.decimals import Number
 from mhsa_lib.results.paired import Measure, Paired, paired
 
@@ -149,7 +149,10 @@ class Runs:
         return paired({name: self.final_values(name) for name in (first, second)}, self.measure)
 
     def steps(self, first: str, second: str) -> PairedSteps:
-        """Two arms by their steps to 95 % of the level, of which some may say never."""
+        """Two arms by their steps to 95 % of the level, of which some may say never.
+
+        Where lower is better, they are the steps down to level / 0.95, and are called so.
+        """
         better = self.measure.better
         arms = {
             name: {
@@ -158,7 +161,7 @@ class Runs:
             }
             for name in (first, second)
         }
-        return paired_steps(arms, self.horizon)
+        return paired_steps(arms, self.horizon, self._arrival())
 
     def final_values(self, name: str) -> dict[int, float]:
         """The final value of every seed of an arm, if all of its curves have settled."""
@@ -180,6 +183,11 @@ class Runs:
         if name not in self.arms:
             raise ValueError(f"no arm is called {name!r}; there are: {', '.join(self.arms)}.")
         return self.arms[name]
+
+    def _arrival(self) -> Measure:
+        if self.measure.better == "higher":
+            return STEPS
+        return replace(STEPS, name=f"time to {self.level / SHARE:.3g} {self.measure.unit}")
 
     def _curves(self) -> list[Curve]:
         return [curve for arm in self.arms.values() for curve in arm.curves.values()]

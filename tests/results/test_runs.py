@@ -4,6 +4,7 @@ import pytest
 
 from mhsa_lib.results.claims import Claim, corrected
 from mhsa_lib.results.curves import Curve, steps_to
+from mhsa_lib.results.paired import Measure
 from mhsa_lib.results.sentences import sentence
 from tests.results.experiment import ARMS, arm, experiment
 
@@ -26,6 +27,12 @@ def test_the_level_and_the_direction_of_steps_are_those_of_the_runs():
     assert found.bounds[0][1] == 300 - 2_001
     plain = {seed: steps_to(c, 1.0) for seed, c in ARMS["plain"].curves.items()}
     assert set(plain.values()) == {None}
+
+
+def test_steps_of_a_loss_are_called_by_the_loss_that_they_lead_to():
+    loss = experiment(level=0.76, measure=Measure("loss", "nats", better="lower"))
+    assert loss.steps("wide", "plain").measure.name == "time to 0.8 nats"
+    assert experiment().steps("wide", "plain").measure.name == "time to 95 %"
 
 
 def test_a_whole_experiment_is_said_in_a_few_lines():
