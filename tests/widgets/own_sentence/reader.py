@@ -1,6 +1,7 @@
 """What a reader does with a real model in the page, and sees."""
 
 import re
+from collections.abc import Callable
 from functools import cache
 
 import torch
@@ -40,11 +41,12 @@ def load(page):
     return page
 
 
-def read(page, text: str, tokens: int) -> None:
-    """Type a text, and wait until its maps are there."""
+def read(page, text: str, tokens: int, first: Callable[[], None] = lambda: None) -> None:
+    """Type a text, look at something first, and wait until its maps are there."""
     field = page.locator(".mhsa-own-sentence").get_by_label("text", exact=True)
     field.fill(text)
     field.press("Enter")
+    first()
     page.wait_for_function(COUNTS, arg=tokens, timeout=WAIT)
     page.wait_for_timeout(50)
 

@@ -39,6 +39,29 @@ def test_where_the_model_stops_the_last_maps_stay_and_the_page_says_so(open_figu
     assert far(page, "a small cat") < NEAR
 
 
+def test_who_has_to_wait_is_told_so(open_figure, beside):
+    page = load(open_figure(OwnSentence()))
+    page.evaluate("""() => { const send = Worker.prototype.postMessage;
+      Worker.prototype.postMessage = function late(...about) {
+        setTimeout(() => send.apply(this, about), 1000); }; }""")
+    said = page.locator(".mhsa-notice")
+    read(page, "a small cat", 5, first=lambda: expect(said).to_have_text("The model reads …"))
+    expect(said).to_have_text("")
+
+
+def test_a_model_whose_figure_is_gone_before_it_has_started_ends(open_figure, beside):
+    figure = OwnSentence()
+    page = open_figure(figure)
+    page.evaluate("""() => { [window.begun, window.ended] = [0, 0];
+      const { postMessage, terminate } = Worker.prototype;
+      Worker.prototype.postMessage = function heard(...about) {
+        begun += 1; end(); postMessage.apply(this, about); };
+      Worker.prototype.terminate = function over() { ended += 1; terminate.apply(this); }; }""")
+    mount_again(page, figure)
+    page.get_by_role("button", name="Load the model").click()
+    page.wait_for_function("begun === 1 && ended === 1", timeout=WAIT)
+
+
 def test_where_memory_is_short_the_page_says_so(open_figure, beside):
     page = open_figure(OwnSentence())
     page.evaluate("""() => { const All = Uint8Array;
