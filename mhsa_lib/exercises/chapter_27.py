@@ -84,6 +84,6 @@ EXERCISES: dict[str, Exercise] = {
         },
     ),
     "disguised": Invented(
-        _fault_of_disguise, because="Another class, other parameters, the same function."
+        _fault_of_disguise, because="Another class, the same function."
     ),
 }
