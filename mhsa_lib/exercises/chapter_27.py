@@ -83,7 +83,5 @@ EXERCISES: dict[str, Exercise] = {
             4096: "That is the width of the model.",
         },
     ),
-    "disguised": Invented(
-        _fault_of_disguise, because="Another class, the same function."
-    ),
+    "disguised": Invented(_fault_of_disguise, because="Another class, the same function."),
 }
