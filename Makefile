@@ -6,10 +6,10 @@ STEP := @$(PYTHON) tools/step.py
 PYTEST := $(PY) -m pytest -q -n 2
 HOOK := --jaxtyping-packages=mhsa_lib,beartype.beartype
 # Only these files have tests for the second run, so nothing else is imported for it.
-HOOKLESS := $(shell grep -rlE "nohook|bothways" tests --include="test_*.py" | grep -v ^tests/widgets)
+HOOKLESS := $(shell grep -rlE "nohook|bothways" tests --include="test_*.py" | grep -v ^tests/mhsa_book/widgets)
 READY := .venv/ready
-SCRIPTS := "mhsa_lib/widgets/**/*.js" "tests/widgets/*.mjs" "_static/*.js" "_templates/*.js"
-NOT_HERE := --ignore=tests/book --ignore=tests/widgets
+SCRIPTS := "mhsa_book/widgets/**/*.js" "tests/mhsa_book/widgets/*.mjs" "_static/*.js" "_templates/*.js"
+NOT_HERE := --ignore=tests/pages --ignore=tests/mhsa_book/widgets
 export HF_HUB_OFFLINE := 1
 # Two workers share two cores; small tensors are slower with more threads than cores.
 export OMP_NUM_THREADS := 1
@@ -100,9 +100,9 @@ unit: vendored
 # The node that pip installs where a machine has none lies beside Python.
 figures: export PATH := $(CURDIR)/.venv/bin:$(PATH)
 figures: vendored
-	$(STEP) "Figures (1 of 3): their mathematics in node" node --test tests/widgets/*.test.mjs
-	$(STEP) "Figures (2 of 3): against PyTorch, in Chromium" $(PYTEST) -m "not (timed or slow)" tests/widgets
-	$(STEP) "Figures (3 of 3): how long a reader waits" $(PY) -m pytest -q -m timed tests/widgets
+	$(STEP) "Figures (1 of 3): their mathematics in node" node --test tests/mhsa_book/widgets/*.test.mjs
+	$(STEP) "Figures (2 of 3): against PyTorch, in Chromium" $(PYTEST) -m "not (timed or slow)" tests/mhsa_book/widgets
+	$(STEP) "Figures (3 of 3): how long a reader waits" $(PY) -m pytest -q -m timed tests/mhsa_book/widgets
 
 mutants: $(READY)
 	$(STEP) "Planted mistakes, those that changed" $(PY) tools/check/mutate.py
@@ -111,7 +111,7 @@ compare: $(READY)
 	$(STEP) "Notebooks elsewhere, outputs compared" $(PY) -m tools.check.compare
 
 pages: $(READY)
-	$(STEP) "Built pages in Chromium" $(PYTEST) --dist worksteal -m "not slow" tests/book
+	$(STEP) "Built pages in Chromium" $(PYTEST) --dist worksteal -m "not slow" tests/pages
 
 # --- by hand ---------------------------------------------------------------------------------
 notebooks: $(READY)
@@ -129,8 +129,8 @@ many: export PATH := $(CURDIR)/.venv/bin:$(PATH)
 many: vendored $(if $(CI),.peers/ready) # one test walks over the attentions of .peers too
 	$(STEP) "What takes long, shapes checked" $(PYTEST) -m "slow and not nohook" $(NOT_HERE) $(HOOK)
 	$(STEP) "What takes long, without the shape hook" $(PYTEST) -m "slow and nohook" $(HOOKLESS)
-	$(STEP) "Figures with a kernel, and at every position" $(PYTEST) -m slow tests/widgets
-	$(STEP) "Built pages, those that are alike too" $(PYTEST) --dist worksteal -m slow tests/book
+	$(STEP) "Figures with a kernel, and at every position" $(PYTEST) -m slow tests/mhsa_book/widgets
+	$(STEP) "Built pages, those that are alike too" $(PYTEST) --dist worksteal -m slow tests/pages
 	$(STEP) "Properties, 300 examples of each" $(PYTEST) -m "hypothesis and not nohook" --hypothesis-profile=many $(NOT_HERE) $(HOOK)
 
 .peers/ready: requirements-peers.txt $(READY)
@@ -140,7 +140,7 @@ many: vendored $(if $(CI),.peers/ready) # one test walks over the attentions of 
 # Results and pictures go where nothing is overwritten; BENCH="--quick" takes a minute.
 bench: .peers/ready
 	@mkdir -p build/bench
-	@env -u OMP_NUM_THREADS PYTHONPATH=.peers $(PY) -m mhsa_lib.bench --out build/bench/cpu.json --plot build/bench $(BENCH)
+	@env -u OMP_NUM_THREADS PYTHONPATH=.peers $(PY) -m mhsa_book.bench --out build/bench/cpu.json --plot build/bench $(BENCH)
 
 repository: $(READY)
 	@$(PY) -m tools.build.repository $(URL)

@@ -2,7 +2,7 @@
 // What the book adds to its figures: they come back as the reader left them, or as a link shows
 // them; a button brings the start back, and one copies a link to what is seen.
 
-/** @typedef {import("../mhsa_lib/widgets/shared/traits.js").Model} Model */
+/** @typedef {import("../mhsa_book/widgets/shared/traits.js").Model} Model */
 /** @typedef {{ model: Model, state: State, restart: (state: State) => void }} Born */
 /** A figure that lives on this page. @typedef {Born & { el: HTMLElement, start: State }} Living */
 

@@ -3,7 +3,7 @@
 // address or from the browser's storage only if Python, too, would take it.
 
 /**
- * As mhsa_lib/widgets/rules.py writes it.
+ * As mhsa_book/widgets/rules.py writes it.
  * @typedef {{ least?: number, most?: number, whole?: boolean, among?: unknown[], parts?: Rule[],
  *   each?: Rule, fewest?: number, none?: boolean, own?: boolean }} Rule
  */

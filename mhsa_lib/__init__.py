@@ -4,9 +4,9 @@ from mhsa_lib.attention import MultiHeadAttention as MultiHeadAttention
 from mhsa_lib.cache.remembering import remember as remember
 from mhsa_lib.device import default_device as default_device
 from mhsa_lib.fused.attention import FusedMultiHeadAttention as FusedMultiHeadAttention
-from mhsa_lib.trace.editing import edit as edit
-from mhsa_lib.trace.op_recorder import trace_ops as trace_ops
-from mhsa_lib.trace.wires import trace as trace
+from mhsa_lib.tracing.editing import edit as edit
+from mhsa_lib.tracing.op_recorder import trace_ops as trace_ops
+from mhsa_lib.tracing.wires import trace as trace
 from mhsa_lib.variants.collaborative import CollaborativeAttention as CollaborativeAttention
 from mhsa_lib.variants.composed import ComposedAttention as ComposedAttention
 from mhsa_lib.variants.grouped import GroupedQueryAttention as GroupedQueryAttention

@@ -43,7 +43,7 @@ def test_the_wheel_works_with_nothing_but_what_it_declares(site):
         f"assert [n for n in {HEAVY} if find_spec(n)] == []\n"
         "import torch, mhsa_lib\n"
         "mha = mhsa_lib.MultiHeadAttention(12, 3)\n"
-        "with mhsa_lib.trace(mha) as wires:\n"
+        "with mhsa_lib.tracing(mha) as wires:\n"
         "    mha(torch.randn(2, 6, 12), mask=mhsa_lib.masks.causal)\n"
         "print(mhsa_lib.__file__, tuple(wires['weights'].shape))"
     )
@@ -98,10 +98,10 @@ warnings.filterwarnings("error", category=EncodingWarning, module="mhsa_lib")
 for sys.platform in ("win32", "darwin"):
     for name in [name for name in sys.modules if name.startswith("mhsa_lib")]:
         del sys.modules[name]
-    import mhsa_lib, mhsa_lib.widgets, mhsa_lib.plots, mhsa_lib.bench
-    import mhsa_lib.bench.heap, mhsa_lib.bench.suites, mhsa_lib.bench.__main__
-    mhsa_lib.bench.heap.give_back()
-    mhsa_lib.widgets.MaskLab()._repr_mimebundle_()
+    import mhsa_lib, mhsa_book.widgets, mhsa_book.plots, mhsa_book.bench
+    import mhsa_book.bench.heap, mhsa_book.bench.suites, mhsa_book.bench.__main__
+    mhsa_book.bench.heap.give_back()
+    mhsa_book.widgets.MaskLab()._repr_mimebundle_()
     print("imported on", sys.platform)
 """
 

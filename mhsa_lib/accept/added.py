@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from mhsa_lib.accept.kinds import SHOWN, named
-from mhsa_lib.trace.hooks import changes_nothing
+from mhsa_lib.tracing.hooks import changes_nothing
 
 _PACKED = {"in_proj_weight", "in_proj_bias", "bias_k", "bias_v"}  # of nn.MultiheadAttention
 _APART = {"q_proj_weight", "k_proj_weight", "v_proj_weight"}  # of the same

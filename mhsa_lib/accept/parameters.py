@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from mhsa_lib.accept.added import HOOKS
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.stages import maps_of
-from mhsa_lib.trace.hooks import changes_nothing
+from mhsa_lib.tracing.hooks import changes_nothing
 
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -136,7 +136,7 @@ def shaped(name: str, given: Tensor, wanted: tuple[int, ...]) -> None:
 def copied(module: Module, shared: dict[int, Any] | None = None) -> Module:
     """A copy without the hooks that watch the original; ``shared`` is the memo of deepcopy.
 
-    >>> from mhsa_lib.trace.hooks import watching
+    >>> from mhsa_lib.tracing.hooks import watching
     >>> from mhsa_lib import MultiHeadAttention
     >>> mha = MultiHeadAttention(12, 3)
     >>> handle = mha.register_forward_hook(watching(lambda *_: None))

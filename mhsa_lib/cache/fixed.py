@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from mhsa_lib.cache.remembering import can_be_remembered
 from mhsa_lib.stages import Stage, stages_of
-from mhsa_lib.trace.find import the_attention
-from mhsa_lib.trace.hooks import Hooks, acting
+from mhsa_lib.tracing.find import the_attention
+from mhsa_lib.tracing.hooks import Hooks, acting
 
 
 @contextmanager

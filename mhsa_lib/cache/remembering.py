@@ -20,9 +20,9 @@ from mhsa_lib import checks, shapes
 from mhsa_lib.cache.growing import Cache
 from mhsa_lib.cache.positions import within_window
 from mhsa_lib.stages import Stage, stages_of
-from mhsa_lib.trace.find import the_attention
-from mhsa_lib.trace.hooks import Hooks, acting
-from mhsa_lib.trace.watched import transformed
+from mhsa_lib.tracing.find import the_attention
+from mhsa_lib.tracing.hooks import Hooks, acting
+from mhsa_lib.tracing.watched import transformed
 
 
 @contextmanager

@@ -10,10 +10,10 @@ to the block around it and stay behind; each function says what the result must 
 is known by its class, and has to be bare: nothing replaced, nothing added (``accept.known``).
 """
 
+from mhsa_book.conversions.fill import fill as fill
+from mhsa_book.conversions.to_latent import mha_to_latent as mha_to_latent
 from mhsa_lib.convert.bert import from_bert as from_bert
 from mhsa_lib.convert.deepseek import from_deepseek as from_deepseek
-from mhsa_lib.convert.fill import fill as fill
 from mhsa_lib.convert.gpt2 import from_gpt2 as from_gpt2
 from mhsa_lib.convert.llama import from_llama as from_llama
 from mhsa_lib.convert.pytorch import from_torch as from_torch
-from mhsa_lib.convert.to_latent import mha_to_latent as mha_to_latent

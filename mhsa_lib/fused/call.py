@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from mhsa_lib import masks
 from mhsa_lib.masks.structure import NO_LIMIT, Band
 from mhsa_lib.shapes import Keys, Queries, Values
-from mhsa_lib.trace.watched import only_run
+from mhsa_lib.tracing.watched import only_run
 
 
 class Call(NamedTuple):

@@ -7,7 +7,7 @@ thresholds stand with what was measured; the sizes of its blocks stand with the 
 On a CPU SDPA multiplies by the BLAS of torch, which is not always the faster library
 (``blas``), skips what lies ahead in coarse steps, and has a backward in bfloat16 that is
 slower than plain products. The book's chapter on the fused module shows the numbers;
-``python -m mhsa_lib.bench`` measures them again.
+``python -m mhsa_book.bench`` measures them again.
 """
 
 import torch
@@ -16,7 +16,7 @@ from mhsa_lib import masks
 from mhsa_lib.fused import blas, flex, varlen
 from mhsa_lib.fused.blocks import cuts_finely, trains
 from mhsa_lib.fused.call import Call
-from mhsa_lib.trace.watched import plain, recorded
+from mhsa_lib.tracing.watched import plain, recorded
 
 NOT_A_BAND = "the mask is more than a band"
 DROPOUT = "weights are dropped"

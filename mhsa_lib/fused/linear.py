@@ -14,7 +14,7 @@ from torch.compiler import is_compiling
 
 from mhsa_lib.fused import blas, onednn
 from mhsa_lib.fused.packing import FEW_ROWS, Pack, lasts
-from mhsa_lib.trace.watched import recorded
+from mhsa_lib.tracing.watched import recorded
 
 FEWEST_PACKED, FEWEST_UNPACKED = 4, 8
 """Rows from which on oneDNN is called, with a weight laid out for it and without.

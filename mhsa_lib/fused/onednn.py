@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mhsa_lib.trace.watched import plain, transformed
+from mhsa_lib.tracing.watched import plain, transformed
 
 
 @cache

@@ -11,7 +11,7 @@ from torch.compiler import is_compiling
 from mhsa_lib import checks
 from mhsa_lib.fused import linear
 from mhsa_lib.shapes import Keys, Queries, Values
-from mhsa_lib.trace.watched import bare
+from mhsa_lib.tracing.watched import bare
 
 FEWEST_APART = 256
 """Tokens from which on, without gradients on a CPU, q is computed apart from k and v.

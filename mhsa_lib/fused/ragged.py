@@ -15,7 +15,7 @@ from torch import Tensor
 from mhsa_lib import masks
 from mhsa_lib.fused import conditions, onednn
 from mhsa_lib.masks.structure import positions
-from mhsa_lib.trace.watched import only_run
+from mhsa_lib.tracing.watched import only_run
 
 
 def lengths_of(mask: Any, x: Tensor, dropout: float = 0.0) -> tuple[int, ...] | None:

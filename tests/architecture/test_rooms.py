@@ -49,7 +49,7 @@ PLANTED = {
         "import mhsa_lib.fused.dispatch",
         "Rooms import downwards only",
     ),
-    "a circle": ("trace/hooks.py", "from mhsa_lib.trace import wires", "No circles"),
+    "a circle": ("trace/hooks.py", "from mhsa_lib.tracing import wires", "No circles"),
     "a kernel that dispatches": (
         "fused/tiled.py",
         "from mhsa_lib.fused import dispatch",

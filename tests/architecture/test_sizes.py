@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.architecture.library import ROOT, TEXTS
 
-FOLDERS = ("mhsa_lib/widgets", "tests/widgets", "_static")
+FOLDERS = ("mhsa_book/widgets", "tests/mhsa_book/widgets", "_static")
 SCRIPTS = sorted(s for f in FOLDERS for s in (ROOT.parent / f).rglob("*.*js"))
 
 

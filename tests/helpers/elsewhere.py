@@ -25,7 +25,7 @@ SHOWN = re.compile(r"Out\[\d+\]: .*", re.DOTALL)  # what IPython writes of a las
 
 
 PRINTED = re.compile(r'print\(exercises\.solution\("(\w+)"\)\)')
-USED = 'from mhsa_lib.exercises.solutions import {0}\nexercises.check("{0}", {0})'
+USED = 'from mhsa_book.exercises.solutions import {0}\nexercises.check("{0}", {0})'
 
 
 def filled(nb: Any) -> list[Any]:
@@ -39,7 +39,7 @@ def filled(nb: Any) -> list[Any]:
     ['a = 1', 'a = 1']
     >>> cells[3] = new_code_cell('print(exercises.solution("attend"))')
     >>> print(filled(new_notebook(cells=cells))[0].source)
-    from mhsa_lib.exercises.solutions import attend
+    from mhsa_book.exercises.solutions import attend
     exercises.check("attend", attend)
     """
     cells: list[Any] = []

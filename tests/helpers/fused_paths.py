@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from mhsa_lib.equivalence import wall
-from mhsa_lib.equivalence.peers import NotApplicableError
+from mhsa_book.equivalence import wall
+from mhsa_book.equivalence.peers import NotApplicableError
 from mhsa_lib.fused import blas
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
 from mhsa_lib.fused.blocks import attend_in_blocks

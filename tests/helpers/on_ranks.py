@@ -1,4 +1,4 @@
-"""What ``tests/parallel/ranks`` lets each of two ranks do; rank by rank it goes into a file.
+"""What ``tests/mhsa_lib/parallel/ranks`` lets each of two ranks do; rank by rank it goes into a file.
 
 python tests/helpers/on_ranks.py FOLDER      all experiments; the ranks have started already
 torchrun … tests/helpers/on_ranks.py FOLDER die  one rank dies before the others heard
@@ -18,8 +18,8 @@ from jaxtyping import install_import_hook
 # Ranks check shapes; who only imports this file must not find the hook installed.
 is_rank = __name__ == "__main__"
 with install_import_hook("mhsa_lib", "beartype.beartype") if is_rank else nullcontext():
+    from mhsa_book.parallel import comparison
     from mhsa_lib import masks, remember, trace
-    from mhsa_lib.parallel import comparison
     from mhsa_lib.parallel.process_group import process_group
     from mhsa_lib.parallel.tensor_parallel import parallelize
     from tests.helpers.on_ranks_refused import refusals

@@ -5,8 +5,9 @@ from copy import deepcopy
 import torch
 from torch.distributed.device_mesh import init_device_mesh
 
+from mhsa_book.parallel import comparison
 from mhsa_lib import LatentAttention, MultiHeadAttention
-from mhsa_lib.parallel import comparison, exchange_heads
+from mhsa_lib.parallel import exchange_heads
 from mhsa_lib.parallel.tensor_parallel import parallelize
 from mhsa_lib.variants import MultiQueryAttention
 from tests.helpers.sharded import drawn, fused

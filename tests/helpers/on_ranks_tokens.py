@@ -2,8 +2,9 @@
 
 import torch
 
+from mhsa_book.parallel import comparison
 from mhsa_lib import masks
-from mhsa_lib.parallel import comparison, exchange_heads
+from mhsa_lib.parallel import exchange_heads
 from tests.helpers.sharded import BY_TOKENS, drawn
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from mhsa_lib.examples.language.words import AMBIGUOUS, DRY, WET
-from mhsa_lib.results import translators
-from mhsa_lib.widgets import TranslatorLab
-from mhsa_lib.widgets.translator_lab.translator_lab import heads_by_name
+from mhsa_book.examples.language.words import AMBIGUOUS, DRY, WET
+from mhsa_book.results import translators
+from mhsa_book.widgets import TranslatorLab
+from mhsa_book.widgets.translator_lab.translator_lab import heads_by_name
 
 FILE = Path(__file__).parents[2] / "notebooks" / "10_in_a_transformer.ipynb"
 TEXT = "rolan ot meti balo ke tekan ip balo"

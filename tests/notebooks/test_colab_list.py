@@ -25,7 +25,7 @@ DRAWS = """
 import sys
 sys.modules[{!r}] = None
 import torch
-from mhsa_lib.bertviz_adapter import neuron_view
+from mhsa_book.bertviz import neuron_view
 print(neuron_view(torch.ones(1, 2, 3), torch.ones(1, 2, 3), ["a", "b"]))
 """
 

@@ -145,7 +145,7 @@ def test_the_first_cell_says_what_to_do_or_fetches_the_library(fresh, tagged):
     assert {path.name for path in fresh.site.iterdir()} == entries
 
     # It can: the whole notebook runs, from top to bottom, and its first cell once more.
-    more = [first.source, "import mhsa_lib.pretrained; print(mhsa_lib.__file__)"]
+    more = [first.source, "import mhsa_book.models; print(mhsa_lib.__file__)"]
     nb = fresh.run([*notebook.cells, *map(nbformat.v4.new_code_cell, more)], tagged)
     again, where = nb.cells[-2:]
     assert again.outputs == []

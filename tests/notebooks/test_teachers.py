@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mhsa_lib import examples
+from mhsa_book import examples
 from tests.notebooks.test_numbers import CHAPTERS, NAMES
 from tools import ROOT
 

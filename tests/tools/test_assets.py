@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from mhsa_lib.widgets.translator_lab import weights
+from mhsa_book.widgets.translator_lab import weights
 from tools.build import assets
 
 TRANSLATOR = (weights.asset,)

@@ -2,9 +2,9 @@
 
 from docutils.nodes import make_id
 
-from mhsa_lib import museum
-from mhsa_lib.museum.catalogue import PAGE
-from mhsa_lib.museum.measured import effect
+from mhsa_book import museum
+from mhsa_book.museum.catalogue import PAGE
+from mhsa_book.museum.measured import effect
 from tools.build import exhibits, links
 
 

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from mhsa_lib import museum
+from mhsa_book import museum
 from tools.check.mutant import test_file as file_of_tests
 from tools.check.mutants import MUTANTS
 

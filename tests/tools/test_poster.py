@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import torch
 
-from mhsa_lib import examples
+from mhsa_book import examples
 from tools.build import card, links, poster
 from tools.build.poster_sheet import numeral
 

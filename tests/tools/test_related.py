@@ -9,21 +9,21 @@ from tools.check import related
 @pytest.mark.parametrize(
     ("changed", "run"),
     [
-        ("mhsa_lib/naive.py", ["mhsa_lib/naive.py", "tests/test_naive.py"]),
-        ("mhsa_lib/masks/__init__.py", ["mhsa_lib/masks/__init__.py", "tests/masks"]),
-        ("mhsa_lib/shapes.py", ["mhsa_lib/shapes.py", "tests/test_shapes.py"]),
-        ("mhsa_lib/attention.py", ["mhsa_lib/attention.py", "tests/attention"]),
+        ("mhsa_book/naive.py", ["mhsa_book/naive.py", "tests/mhsa_book/test_naive.py"]),
+        ("mhsa_lib/masks/__init__.py", ["mhsa_lib/masks/__init__.py", "tests/mhsa_lib/masks"]),
+        ("mhsa_lib/shapes.py", ["mhsa_lib/shapes.py", "tests/mhsa_lib/test_shapes.py"]),
+        ("mhsa_lib/attention.py", ["mhsa_lib/attention.py", "tests/mhsa_lib/attention"]),
         (
             "mhsa_lib/rope/rotary.py",
             [
                 "mhsa_lib/rope/rotary.py",
-                "tests/rope/test_rotary.py",
-                "tests/rope/test_rotary_split.py",
+                "tests/mhsa_lib/rope/test_rotary.py",
+                "tests/mhsa_lib/rope/test_rotary_split.py",
             ],
         ),
-        ("mhsa_lib/widgets/shared/kit.js", ["tests/widgets"]),
-        ("tests/test_stages.py", ["tests/test_stages.py"]),
-        ("tests/variants/entry.py", ["tests/variants"]),
+        ("mhsa_book/widgets/shared/kit.js", ["tests/mhsa_book/widgets"]),
+        ("tests/mhsa_lib/test_stages.py", ["tests/mhsa_lib/test_stages.py"]),
+        ("tests/mhsa_lib/variants/entry.py", ["tests/mhsa_lib/variants"]),
         ("tests/conftest.py", []),
         ("notebooks/03_project.ipynb", ["tests/notebooks"]),
         ("tools/check/audit.py", ["tests/tools"]),
@@ -49,8 +49,8 @@ def test_it_says_what_it_runs_and_fails_as_pytest_does(monkeypatch, capsys):
     monkeypatch.setattr(
         related.subprocess, "call", lambda command, **_: calls.append(command) or 1
     )
-    assert related.main("mhsa_lib/naive.py") == 1
+    assert related.main("mhsa_book/naive.py") == 1
     said = capsys.readouterr().out
-    assert "mhsa_lib/naive.py" in said
-    assert "tests/test_naive.py" in calls[0]
+    assert "mhsa_book/naive.py" in said
+    assert "tests/mhsa_book/test_naive.py" in calls[0]
     assert set(related.CORE) < set(calls[0])

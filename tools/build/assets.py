@@ -9,9 +9,9 @@ asset of this state of the library is removed.
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from mhsa_lib.widgets.assets import Asset
-from mhsa_lib.widgets.own_sentence import weights as minilm
-from mhsa_lib.widgets.translator_lab import weights as translator
+from mhsa_book.widgets.assets import Asset
+from mhsa_book.widgets.own_sentence import weights as minilm
+from mhsa_book.widgets.translator_lab import weights as translator
 from tools.build.vendor import VENDOR
 
 ASSETS: tuple[Callable[[], Asset], ...] = (translator.asset, minilm.asset)

@@ -20,9 +20,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from PIL import Image
 
-from mhsa_lib import examples
-from mhsa_lib.plots.style import FAINT, INK, PAPER
-from mhsa_lib.widgets.sentence_lab.still import draw_sentence
+from mhsa_book import examples
+from mhsa_book.plots.style import FAINT, INK, PAPER
+from mhsa_book.widgets.sentence_lab.still import draw_sentence
 from tools import ROOT
 from tools.build.poster import FOLDER
 

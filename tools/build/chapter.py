@@ -20,7 +20,7 @@ from tools.build.notebooks import FOLDER, place_bootstrap
 IMPORTS = """\
 import torch
 
-from mhsa_lib import examples, exercises, widgets
+from mhsa_book import examples, exercises, widgets
 from mhsa_lib.device import compute_on, default_device
 
 device = compute_on(default_device())"""

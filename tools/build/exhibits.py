@@ -6,9 +6,9 @@ that differ, what was measured, the check that finds it, and where it happened.
 
 import inspect
 
-from mhsa_lib import museum
-from mhsa_lib.museum.catalogue import Exhibit
-from mhsa_lib.museum.measured import Effect, effect
+from mhsa_book import museum
+from mhsa_book.museum.catalogue import Exhibit
+from mhsa_book.museum.measured import Effect, effect
 from tools.build.symptoms import FOLDER
 
 SHARES = ("read", "written", "borrowed")

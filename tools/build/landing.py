@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from mhsa_lib.widgets import SentenceLab
+from mhsa_book.widgets import SentenceLab
 from tools import ROOT
 
 FIRST = ROOT / "book" / "_generated" / "sentence_lab.html"

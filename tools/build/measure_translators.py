@@ -5,7 +5,7 @@
     done
     python -m tools.build.measure_translators translators/*
 
-Each folder is named after its seed. Writes mhsa_lib/results/data/translators.json.
+Each folder is named after its seed. Writes mhsa_book/results/data/translators.json.
 """
 
 import argparse
@@ -19,10 +19,10 @@ import torch
 from safetensors.torch import load_file
 from tqdm import tqdm
 
-from mhsa_lib.experiments.translation import learning
-from mhsa_lib.experiments.translation import measured as of
-from mhsa_lib.pretrained.translator import WEIGHTS
-from mhsa_lib.results.translators import FILE
+from mhsa_book.experiments.translation import learning
+from mhsa_book.experiments.translation import measured as of
+from mhsa_book.models.translator import WEIGHTS
+from mhsa_book.results.translators import FILE
 
 
 def main() -> None:

@@ -10,7 +10,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import torch
 
-from mhsa_lib import MultiHeadAttention, masks, plots, trace
+from mhsa_book import plots
+from mhsa_lib import MultiHeadAttention, masks, trace
 from tools import ROOT
 
 

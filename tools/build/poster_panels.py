@@ -3,7 +3,7 @@
 Each panel draws itself on a sheet, 370 units wide, and returns how high it is.
 """
 
-from mhsa_lib import examples
+from mhsa_book import examples
 from mhsa_lib.shapes import AXIS_COLOURS
 from tools.build.links import site
 from tools.build.poster_sheet import Sheet

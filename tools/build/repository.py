@@ -14,7 +14,7 @@ from tools import ROOT
 
 PLACES = [
     "pyproject.toml", "_config.yml", "CITATION.cff", "*.md", "book/*.md", "notebooks/*.ipynb",
-    "mhsa_lib/museum/catalogue.py",
+    "mhsa_book/museum/catalogue.py",
 ]  # fmt: skip
 MUST_NAME_IT = ["_config.yml", "CITATION.cff", "README.md", "notebooks/*.ipynb"]
 

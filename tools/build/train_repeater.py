@@ -2,7 +2,7 @@
 
 Run as `python -m tools.build.train_repeater`: about a minute on two cores, the same numbers
 every time on one machine. Writes weights in half precision and a record as JSON to
-mhsa_lib/pretrained.
+mhsa_book/models.
 A model with one layer is trained in the same way, for its curve; its weights are not kept.
 """
 
@@ -19,9 +19,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from tqdm import tqdm
 
+from mhsa_book.models import repetition
+from mhsa_book.models.repeater import FOLDER, RECORD, START, WEIGHTS, Repeater
 from mhsa_lib import measure
-from mhsa_lib.pretrained import repetition
-from mhsa_lib.pretrained.repeater import FOLDER, RECORD, START, WEIGHTS, Repeater
 
 SEED = 0
 BATCH = 32

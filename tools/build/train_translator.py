@@ -1,7 +1,7 @@
 """Train the model of the chapter on Transformers.
 
 Run as `python -m tools.build.train_translator`: about 75 s on one core, the same numbers
-every time on one machine. Writes weights in half precision to mhsa_lib/pretrained and prints
+every time on one machine. Writes weights in half precision to mhsa_book/models and prints
 their SHA-256, which belongs into translator.py.
 """
 
@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 from safetensors.torch import save
 
-from mhsa_lib.experiments.translation import train
-from mhsa_lib.pretrained.translator import WEIGHTS
+from mhsa_book.experiments.translation import train
+from mhsa_book.models.translator import WEIGHTS
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
     python -m tools.build.train_without "cross-attention" 0 1 2 3
 
-Each takes about 90 s on one core. Adds to mhsa_lib/results/data/translators.json, below
+Each takes about 90 s on one core. Adds to mhsa_book/results/data/translators.json, below
 "never", what every seed costs in the end.
 """
 
@@ -12,10 +12,10 @@ import json
 import torch
 from tqdm import tqdm
 
-from mhsa_lib.experiments.translation.heads import KINDS
-from mhsa_lib.experiments.translation.measured import rounded
-from mhsa_lib.experiments.translation.never import never_had
-from mhsa_lib.results.translators import FILE
+from mhsa_book.experiments.translation.heads import KINDS
+from mhsa_book.experiments.translation.measured import rounded
+from mhsa_book.experiments.translation.never import never_had
+from mhsa_book.results.translators import FILE
 
 
 def main() -> None:

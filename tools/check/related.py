@@ -16,8 +16,11 @@ from pathlib import Path
 
 from tools import ROOT
 
-CORE = ("tests/attention", "tests/battery/test_wires.py::test_every_wire_matters")
-BUILT = "tests/book"  # needs a built book: `make book pages`
+CORE = (
+    "tests/mhsa_lib/attention",
+    "tests/mhsa_lib/battery/test_wires.py::test_every_wire_matters",
+)
+BUILT = "tests/pages"  # needs a built book: `make book pages`
 
 
 def changed() -> list[str]:
@@ -35,9 +38,9 @@ def asked_for(name: str, root: Path = ROOT) -> list[str]:
     """Return what pytest is to run when one file has changed.
 
     >>> asked_for("mhsa_lib/fused/dispatch.py")
-    ['mhsa_lib/fused/dispatch.py', 'tests/fused/test_dispatch.py']
-    >>> asked_for("mhsa_lib/naive.py"), asked_for("notebooks/03_project.ipynb")
-    (['mhsa_lib/naive.py', 'tests/test_naive.py'], ['tests/notebooks'])
+    ['mhsa_lib/fused/dispatch.py', 'tests/mhsa_lib/fused/test_dispatch.py']
+    >>> asked_for("mhsa_book/naive.py"), asked_for("notebooks/03_project.ipynb")
+    (['mhsa_book/naive.py', 'tests/mhsa_book/test_naive.py'], ['tests/notebooks'])
     """
     file = Path(name)
     top, room = file.parts[0], Path("tests", *file.parts[1:-1][:1])

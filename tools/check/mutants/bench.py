@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/bench`."""
+"""Mistakes in `mhsa_book/bench`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/bertviz_adapter`."""
+"""Mistakes in `mhsa_book/bertviz`."""
 
 from tools.check.mutant import Mutant
 

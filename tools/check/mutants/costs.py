@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/costs`."""
+"""Mistakes in `mhsa_book/costs`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/equivalence`."""
+"""Mistakes in `mhsa_book/equivalence`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/examples`."""
+"""Mistakes in `mhsa_book/examples`."""
 
 from tools.check.mutant import Mutant
 

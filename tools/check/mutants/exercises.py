@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/exercises`."""
+"""Mistakes in `mhsa_book/exercises`."""
 
 from tools.check.mutant import Mutant
 

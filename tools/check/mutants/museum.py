@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/museum`, beside those that it shows."""
+"""Mistakes in `mhsa_book/museum`, beside those that it shows."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/widgets/own_sentence`: the model in the page, and what it shows."""
+"""Mistakes in `mhsa_book/widgets/own_sentence`: the model in the page, and what it shows."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/plots`."""
+"""Mistakes in `mhsa_book/plots`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/pretrained`."""
+"""Mistakes in `mhsa_book/models`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/profiling`."""
+"""Mistakes in `mhsa_book/profiling`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/widgets/ranks_lab`."""
+"""Mistakes in `mhsa_book/widgets/ranks_lab`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/roles`."""
+"""Mistakes in `mhsa_book/roles`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/widgets/compose_lab` and `mhsa_lib/widgets/scores_lab`."""
+"""Mistakes in `mhsa_book/widgets/compose_lab` and `mhsa_book/widgets/scores_lab`."""
 
 from tools.check.mutant import Mutant
 

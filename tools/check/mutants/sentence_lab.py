@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/widgets/sentence_lab`."""
+"""Mistakes in `mhsa_book/widgets/sentence_lab`."""
 
 from tools.check.mutant import Mutant
 

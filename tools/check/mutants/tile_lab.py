@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/widgets/tile_lab`."""
+"""Mistakes in `mhsa_book/widgets/tile_lab`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/transformer`."""
+"""Mistakes in `mhsa_book/transformer`."""
 
 from tools.check.mutant import Mutant
 

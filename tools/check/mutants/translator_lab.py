@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/widgets/translator_lab`, and in how its weights travel."""
+"""Mistakes in `mhsa_book/widgets/translator_lab`, and in how its weights travel."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/widgets`."""
+"""Mistakes in `mhsa_book/widgets`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/convert/pairing`."""
+"""Mistakes in `mhsa_book/conversions/pairing`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/convert/to_absorbed`."""
+"""Mistakes in `mhsa_book/conversions/to_absorbed`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/convert/to_collaborative`."""
+"""Mistakes in `mhsa_book/conversions/to_collaborative`."""
 
 from tools.check.mutant import Mutant
 

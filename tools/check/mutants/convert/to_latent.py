@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/convert/to_latent`."""
+"""Mistakes in `mhsa_book/conversions/to_latent`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/naive`."""
+"""Mistakes in `mhsa_book/naive`."""
 
 from tools.check.mutant import Mutant
 

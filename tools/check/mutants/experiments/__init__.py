@@ -1,1 +1,1 @@
-"""Mistakes in `mhsa_lib/experiments`."""
+"""Mistakes in `mhsa_book/experiments`."""

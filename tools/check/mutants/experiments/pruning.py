@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/experiments/pruning`, and in what is stored of it."""
+"""Mistakes in `mhsa_book/experiments/pruning`, and in what is stored of it."""
 
 from tools.check.mutant import Mutant
 

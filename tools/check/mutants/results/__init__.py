@@ -1,1 +1,1 @@
-"""Mistakes in `mhsa_lib/results`, one file for each subject."""
+"""Mistakes in `mhsa_book/results`, one file for each subject."""

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/results`: curves, claims, sentences and files of runs."""
+"""Mistakes in `mhsa_book/results`: curves, claims, sentences and files of runs."""
 
 from tools.check.mutant import Mutant
 

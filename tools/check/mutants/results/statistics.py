@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/results`: differences of arms, and what chance makes of them."""
+"""Mistakes in `mhsa_book/results`: differences of arms, and what chance makes of them."""
 
 from tools.check.mutant import Mutant
 

@@ -1,1 +1,1 @@
-"""Mistakes in `mhsa_lib/trace`, one file for each module."""
+"""Mistakes in `mhsa_lib/tracing`, one file for each module."""

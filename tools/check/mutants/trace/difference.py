@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/trace/difference`."""
+"""Mistakes in `mhsa_book/difference`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/trace/editing`."""
+"""Mistakes in `mhsa_lib/tracing/editing`."""
 
 from tools.check.mutant import Mutant
 

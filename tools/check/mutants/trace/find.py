@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/trace/find`."""
+"""Mistakes in `mhsa_lib/tracing/find`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/trace/hooks`."""
+"""Mistakes in `mhsa_lib/tracing/hooks`."""
 
 from tools.check.mutant import Mutant
 

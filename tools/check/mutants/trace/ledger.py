@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/trace/ledger`."""
+"""Mistakes in `mhsa_lib/tracing/ledger`."""
 
 from tools.check.mutant import Mutant
 

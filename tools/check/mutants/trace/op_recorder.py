@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/trace/op_recorder`."""
+"""Mistakes in `mhsa_lib/tracing/op_recorder`."""
 
 from tools.check.mutant import Mutant
 

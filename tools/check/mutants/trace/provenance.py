@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/trace/provenance`."""
+"""Mistakes in `mhsa_book/provenance`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/trace/watched`."""
+"""Mistakes in `mhsa_lib/tracing/watched`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,4 +1,4 @@
-"""Mistakes in `mhsa_lib/trace/wires`."""
+"""Mistakes in `mhsa_lib/tracing/wires`."""
 
 from tools.check.mutant import Mutant
 

@@ -1,0 +1,42 @@
+"""A module of one's own on the wall."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from mhsa_book.conversions.fill import fill
+from mhsa_book.equivalence.cases import Case, Size
+from mhsa_book.equivalence.peers import NotApplicableError
+from mhsa_lib.stages import maps_of
+
+SIZES = (Size(2, 6, 6, 12, 3), Size(3, 5, 5, 8, 4), Size(1, 1, 1, 6, 1), Size(2, 3, 7, 12, 2))
+"""Without biases, and with d_head = d_model / n_heads; the last is cross-attention."""
+
+
+def own(build: Callable[[int, int], nn.Module]) -> Callable[[Case], Tensor]:
+    """A row of the wall for a class ``build(d_model, n_heads)``, called (x, context, mask).
+
+    ``context`` is None or the tokens that answer, ``mask`` None or a boolean tensor with True
+    for *may look*. The module gets the weights of each case as ``convert.fill`` says; what it
+    raises then is raised here. A ``forward`` that is not written yet shows as such.
+
+    >>> import torch
+    >>> from mhsa_book.equivalence import wall
+    >>> class Mine(nn.Module): ...
+    >>> {r.reason for r in wall.build(SIZES, [torch.float32], ["mine"], {"mine": own(Mine)})}
+    {'not written'}
+    """
+
+    def run(case: Case) -> Tensor:
+        if getattr(build, "forward", None) is nn.Module.forward:
+            raise NotApplicableError("not written")
+        attention = case.attention
+        weights = {name: W.weight for name, W in maps_of(attention).items()}
+        y = fill(build(attention.d_model, attention.n_heads), weights)(
+            case.x, case.context, case.dense
+        )
+        if not isinstance(y, Tensor):
+            raise NotApplicableError("not written")
+        return y
+
+    return run

@@ -1,0 +1,20 @@
+"""The sentences and the attentions that the book computes with, by hand and by name.
+
+``language`` has sentences without end, for a model that learns to translate.
+``annotated`` has a hundred in English with their grammar, for models that have learned it.
+"""
+
+from mhsa_book.examples.random_numbers import SIX_WORDS as SIX_WORDS
+from mhsa_book.examples.random_numbers import random_attention as random_attention
+from mhsa_book.examples.random_numbers import random_tokens as random_tokens
+from mhsa_book.examples.running_example import HEADS as HEADS
+from mhsa_book.examples.running_example import attention as attention
+from mhsa_book.examples.running_example import running as running
+from mhsa_book.examples.two_tokens import worked as worked
+from mhsa_book.examples.words import COLUMNS as COLUMNS
+from mhsa_book.examples.words import SENTENCES as SENTENCES
+from mhsa_book.examples.words import VOCABULARY as VOCABULARY
+from mhsa_book.examples.words import embed as embed
+from mhsa_book.examples.words import meanings as meanings
+from mhsa_book.examples.words import positions as positions
+from mhsa_book.examples.words import sentences as sentences

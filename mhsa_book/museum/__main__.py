@@ -1,0 +1,84 @@
+"""Train every exhibit on the shared task, three seeds each, and store what was measured.
+
+``python -m mhsa_book.museum`` takes some minutes of two cores, and says how many.
+"""
+
+import argparse
+import json
+import time
+from concurrent.futures import ProcessPoolExecutor
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mhsa_book import museum
+from mhsa_book.museum import study
+from mhsa_book.museum.measured import FILE, RIGHT_ONE
+from mhsa_book.museum.parts import Setting
+from mhsa_book.museum.study import SEEDS, STEPS, Learned, as_record
+from mhsa_book.museum.task import Reader
+
+
+@cache
+def baseline(setting: Setting, seed: int) -> tuple[Reader, Learned]:
+    """The right attention, trained once a process."""
+    return study.baseline(setting, seed)
+
+
+def one(name: str, setting: Setting, seed: int) -> tuple[dict[str, Any], float]:
+    """Measure an exhibit, or the right attention of a setting; and the seconds it took."""
+    torch.set_num_threads(1)
+    begun = time.process_time()
+    reader, right = baseline(setting, seed)
+    if name == RIGHT_ONE:
+        return as_record(right), time.process_time() - begun
+    parts = museum.exhibit(name).all_parts
+    found = study.learned(parts, setting, seed, reader)
+    return as_record(found), time.process_time() - begun
+
+
+def main() -> None:
+    """Measure all, and write the file when the last one is done."""
+    from tqdm import tqdm
+
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument(
+        "--out", type=Path, default=FILE, help="file to write (default: stored)"
+    )
+    out = parser.parse_args().out
+    exhibits = museum.exhibits()
+    settings = dict.fromkeys(each.setting for each in exhibits)
+    rows = [(each.name, each.setting) for each in exhibits]
+    rows += [(RIGHT_ONE, setting) for setting in settings]
+    with ProcessPoolExecutor(2) as pool:
+        waiting = [(*row, pool.submit(one, *row, seed)) for row in rows for seed in SEEDS]
+        found: dict[tuple[str, Setting], list[dict[str, Any]]] = {}
+        seconds = 0.0
+        for name, setting, work in tqdm(waiting, desc="exhibits × seeds"):
+            record, took = work.result()
+            found.setdefault((name, setting), []).append(record)
+            seconds += took
+    readers = {setting: baseline(setting, SEEDS[0])[0] for setting in settings}
+    stored = {
+        "date": date.today().isoformat(),
+        "torch": torch.__version__,
+        "steps": STEPS,
+        "seeds": SEEDS,
+        "minutes": round(seconds / 60, 1),
+        "right": [
+            {"setting": vars(s), "seeds": found[RIGHT_ONE, s], "map": study.maps(readers[s])}
+            for s in settings
+        ],
+        "maps": {each.name: study.maps(readers[each.setting], each) for each in exhibits},
+        "exhibits": {name: found[name, setting] for name, setting in rows if name != RIGHT_ONE},
+    }
+    text = json.dumps(stored, separators=(",", ":"), ensure_ascii=False)
+    out.write_text(text.replace('},{"losses"', '},\n{"losses"') + "\n", encoding="utf-8")
+    print(f"{len(waiting)} trainings, {seconds / 60:.1f} minutes of processor → {out}")
+
+
+if __name__ == "__main__":
+    main()

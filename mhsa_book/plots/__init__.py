@@ -1,0 +1,54 @@
+"""Pictures of attention by matplotlib: heat maps, masks, pipelines, rooflines, benchmarks.
+
+Every function draws one matplotlib figure and returns None: a notebook cell that ends in the
+call shows exactly that picture. ``plt.gcf()`` is the figure, to change or save it.
+
+Attention weights are always drawn on one fixed scale from 0 to 1 with one colour bar. Its
+lightness falls in equal steps, and hue alone never carries a meaning.
+"""
+
+from mhsa_book.plots.arcs import arcs as arcs
+from mhsa_book.plots.charts import bars as bars
+from mhsa_book.plots.charts import curves as curves
+from mhsa_book.plots.contribution import contributions as contributions
+from mhsa_book.plots.heat import heads as heads
+from mhsa_book.plots.heat import heat_map as heat_map
+from mhsa_book.plots.heat import layers_by_heads as layers_by_heads
+from mhsa_book.plots.kinds import profiles as profiles
+from mhsa_book.plots.learning import learning as learning
+from mhsa_book.plots.paths import path_patch as path_patch
+from mhsa_book.plots.ratios import memory as memory
+from mhsa_book.plots.ratios import ratios as ratios
+from mhsa_book.plots.removal import kept_heads as kept_heads
+from mhsa_book.plots.roof import roofline as roofline
+from mhsa_book.plots.signed import signed as signed
+from mhsa_book.plots.spread import seeds as seeds
+from mhsa_book.plots.squares import mask as mask
+from mhsa_book.plots.squares import wall as wall
+from mhsa_book.plots.sweep import sweep as sweep
+from mhsa_book.plots.trace_boxes import pipeline as pipeline
+from mhsa_book.plots.transformer_boxes import encoder_decoder as encoder_decoder
+
+__all__ = [
+    "arcs",
+    "bars",
+    "contributions",
+    "curves",
+    "encoder_decoder",
+    "heads",
+    "heat_map",
+    "kept_heads",
+    "layers_by_heads",
+    "learning",
+    "mask",
+    "memory",
+    "path_patch",
+    "pipeline",
+    "profiles",
+    "ratios",
+    "roofline",
+    "seeds",
+    "signed",
+    "sweep",
+    "wall",
+]

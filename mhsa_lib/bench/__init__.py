@@ -1,8 +1,0 @@
-"""Time and memory, measured against other libraries: ``python -m mhsa_lib.bench``.
-
-``rivals``, ``libraries`` and ``hugging_face`` take part, ``judge`` compares and times them.
-Runs that were stored, and their tables, live in ``results``: ``kept(name)`` loads one.
-"""
-
-from mhsa_lib.results.benchmarks import kept as kept
-from mhsa_lib.results.records import Report as Report

@@ -1,0 +1,62 @@
+"""Change a wire while a forward pass runs: ablate a head, patch a value, cut a wire."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+
+from mhsa_lib.stages import stages_of
+from mhsa_lib.tracing.find import the_attention
+from mhsa_lib.tracing.hooks import Hooks
+from mhsa_lib.tracing.op_recorder import trace_ops as trace_ops
+
+
+@contextmanager
+def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """Replace the value of one wire by ``change(value)`` while the block runs.
+
+    Ablate a head, patch a value, cut a wire. A ``trace`` around or inside the block sees the
+    edited value; of two edits of one wire the inner one acts first. Passes of this thread are
+    changed, compiled modules run uncompiled (``hooks.Hooks``). Raises ``KeyError`` for an
+    unknown wire and ``ValueError`` if the change does not keep shape and dtype.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> import torch
+    >>> mha = MultiHeadAttention(12, 3)
+    >>> with edit(mha, "z", torch.zeros_like):
+    ...     y = mha(torch.randn(6, 12))
+    >>> y.abs().max().item()
+    0.0
+    """
+    attention = the_attention(model)
+    stages = stages_of(attention).values()
+    makers = [(s, s.wires.index(wire)) for s in stages if wire in s.wires]
+    if len(makers) != 1:
+        have = sorted(name for stage in stages for name in stage.wires)
+        raise KeyError(f"no single wire {wire!r} in {type(attention).__name__}; it has {have}")
+    ((stage, position),) = makers
+
+    def replace(stage: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
+        if not isinstance(output, tuple):
+            return _changed(wire, output, change)
+        edited = _changed(wire, output[position], change)
+        return (*output[:position], edited, *output[position + 1 :])
+
+    with Hooks(model) as hooks:
+        hooks.after(stage, replace, first=True)
+        yield
+
+
+def _changed(wire: str, value: Tensor, change: Callable[[Tensor], Tensor]) -> Tensor:
+    new = change(value)
+    if not isinstance(new, Tensor):
+        raise TypeError(
+            f"the change of wire {wire!r} returned {type(new).__name__}, not a tensor."
+        )
+    if new.shape != value.shape or new.dtype != value.dtype:
+        raise ValueError(
+            f"the change of wire {wire!r} returned {tuple(new.shape)} {new.dtype}; "
+            f"it must keep {tuple(value.shape)} {value.dtype}."
+        )
+    return new

@@ -1,0 +1,183 @@
+"""Watch a forward pass from outside: the mathematics does not know.
+
+``trace`` is a context manager made of forward hooks on the stages (``hooks``). They are gone
+on exit, results are bit for bit those without the compiler, and nothing is paid when it is
+unused. (Under ``torch.inference_mode`` PyTorch may add in another order while it is watched:
+the last digit can differ.)
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from inspect import signature
+from typing import Any
+
+from torch import Tensor, nn
+
+from mhsa_lib import shapes
+from mhsa_lib.stages import Stage, stages_of
+from mhsa_lib.tracing import ledger
+from mhsa_lib.tracing.find import the_attention
+from mhsa_lib.tracing.hooks import Hooks, watching
+from mhsa_lib.tracing.ledger import Step
+from mhsa_lib.tracing.op_recorder import OpRecorder, Ops, align, storage
+
+
+class Wires(dict[str, Tensor]):
+    """The named tensors of one forward pass, in order of computation; it draws itself.
+
+    ``steps`` holds a ``Step`` for every wire, ``inputs`` the tensors that came in.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.steps: dict[str, Step] = {}
+        self.inputs: dict[str, Tensor] = {}
+
+    def __missing__(self, wire: str) -> Tensor:
+        have = ", ".join(self) or "none yet: run a forward pass inside the with block"
+        raise KeyError(f"no wire {wire!r} in {self.name}; it has {have}.")
+
+    @property
+    def sizes(self) -> dict[str, int | tuple[int, ...]]:
+        """One size for every axis name; wires that disagree raise ``ValueError``."""
+        known: dict[str, int | tuple[int, ...]] = {}
+        for step in self.steps.values():
+            for axis, size in step.axes.items():
+                if known.setdefault(axis, size) != size:
+                    raise ValueError(
+                        f"axis {axis!r} is {size} in wire {step.wire!r} "
+                        f"but {known[axis]} before it."
+                    )
+        return known
+
+    @property
+    def flops(self) -> int:
+        """All matrix products of the pass; a multiply-add counts as 2."""
+        return sum(step.flops for step in self.steps.values())
+
+    def table(self) -> str:
+        """The shape ledger as text, one line per wire."""
+        rows = [("wire", "axes", "stride", "result", "bytes", "FLOPs")]
+        for step in self.steps.values():
+            named = ", ".join(f"{axis} {size}" for axis, size in step.axes.items())
+            stride = "(" + ", ".join(map(str, step.stride)) + ")"
+            numbers = f"{step.bytes:,}", f"{step.flops:,}"
+            rows.append((step.wire, named, stride, step.result, *numbers))
+        return align(rows, right=(4, 5))
+
+    def __repr__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        return ledger.html(self.name, list(self.steps.values()))
+
+    def _begin(self, inputs: dict[str, Tensor]) -> None:
+        self.clear()
+        self.steps.clear()
+        self.inputs = inputs
+
+    def _record(self, wire: str, alias: Any, value: Tensor, ops: Ops) -> None:
+        before = [*self.inputs.values(), *self.values()]
+        shared = storage(value) in {storage(tensor) for tensor in before}
+        shape, axes = tuple(value.shape), shapes.sizes(alias, tuple(value.shape))
+        self._rename_new_keys(axes.get("key", 0))
+        self[wire] = value
+        self.steps[wire] = Step(
+            wire=wire,
+            axes=axes,
+            shape=shape,
+            stride=value.stride(),
+            result="view" if shared else "copy",
+            bytes=value.numel() * value.element_size(),
+            flops=ops.flops,
+        )
+
+    def _rename_new_keys(self, n_key: Any) -> None:
+        # A cache added the keys of earlier calls: wires before it hold those of this call.
+        for wire, step in self.steps.items():
+            if "query" not in step.axes and step.axes.get("key", n_key) < n_key:
+                axes = {"new_key" if a == "key" else a: n for a, n in step.axes.items()}
+                self.steps[wire] = replace(step, axes=axes)
+
+
+@contextmanager
+def trace(model: nn.Module) -> Iterator[Wires]:
+    """Collect the named wires of the attention in ``model`` while the block runs.
+
+    A second forward pass in the block replaces the first. Tensors keep their gradients' graph.
+    Passes of this thread are seen, compiled modules run uncompiled (``hooks.Hooks``). Raises
+    ``ValueError`` if ``model`` holds no attention of ours, or several: then the message lists
+    the paths to choose from; ``TypeError`` for a stage that does not say its wires' shapes.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> import torch
+    >>> mha = MultiHeadAttention(12, 3)
+    >>> with trace(mha) as wires:
+    ...     y = mha(torch.zeros(2, 6, 12))
+    >>> list(wires)
+    ['q', 'k', 'v', 'q_heads', 'k_heads', 'v_heads', 'scores', 'weights', 'z', 'concat', 'y']
+    >>> wires["weights"].shape, wires.steps["q_heads"].result, wires.steps["concat"].result
+    (torch.Size([2, 3, 6, 6]), 'view', 'copy')
+    """
+    attention = the_attention(model)
+    wires, recorder = Wires(type(attention).__name__), _WireRecorder()
+    stages = [stage for stage in stages_of(attention).values() if stage.wires]
+    labels = {stage: stage.shapes() for stage in stages}
+
+    @watching
+    def begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        given = signature(module.forward).bind(*args, **kwargs).arguments
+        wires._begin({name: t for name, t in given.items() if isinstance(t, Tensor)})
+        recorder.start()
+
+    @watching
+    def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
+        values = output if isinstance(output, tuple) else (output,)
+        groups = _by_output(recorder, values)
+        for (wire, alias), value, ops in zip(
+            labels[stage].items(), values, groups, strict=True
+        ):
+            wires._record(wire, alias, value, ops)
+        recorder.forget()
+
+    with Hooks(model) as hooks:
+        hooks.before(attention, begin)
+        for stage in stages:
+            hooks.after(stage, record)
+        hooks.after(attention, watching(lambda *_: recorder.stop()), always=True)
+        try:
+            yield wires
+        finally:
+            recorder.stop()
+
+
+class _WireRecorder(OpRecorder):
+    """Hears one pass, from ``start`` to ``stop``, and keeps none of its tensors after it."""
+
+    listening = False
+
+    def start(self) -> None:
+        self.stop()
+        self.listening = True
+        self.__enter__()
+
+    def stop(self) -> None:
+        self.forget()
+        if self.listening:
+            self.listening = False
+            self.__exit__(None, None, None)
+
+
+def _by_output(recorder: OpRecorder, values: tuple[Tensor, ...]) -> list[Ops]:
+    """Cut the operations since the last wire where each output first appears."""
+    made = [storage(tensor) for tensor in recorder.outputs]
+    groups, start = [], 0
+    for value in values:
+        last = [i for i, memory in enumerate(made) if memory == storage(value)]
+        end = max(last[-1] + 1, start) if last else start
+        groups.append(Ops(recorder.ops[start:end]))
+        start = end
+    groups[-1].extend(recorder.ops[start:])
+    return groups

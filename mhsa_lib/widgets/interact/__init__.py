@@ -1,3 +1,0 @@
-"""A function of the reader's cell under sliders; its outputs are stored for static pages."""
-
-from mhsa_lib.widgets.interact.interact import Interact as Interact

@@ -1,4 +1,0 @@
-"""A trained model inside the page: type, look through every head, switch heads off."""
-
-from mhsa_lib.widgets.repeater_lab.repeater_lab import RepeaterLab as RepeaterLab
-from mhsa_lib.widgets.repeater_lab.repeater_lab import packed as packed

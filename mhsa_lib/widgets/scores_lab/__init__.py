@@ -1,3 +1,0 @@
-"""One row of scores, and what seven rules for the weights of a head make of it."""
-
-from mhsa_lib.widgets.scores_lab.scores_lab import ScoresLab as ScoresLab

@@ -1,3 +1,0 @@
-"""What does the last word belong to? The running example, with heads to switch off."""
-
-from mhsa_lib.widgets.sentence_lab.sentence_lab import SentenceLab as SentenceLab

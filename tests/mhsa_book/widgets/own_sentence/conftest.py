@@ -1,0 +1,81 @@
+"""The page's MiniLM in node and in a page, beside PyTorch's."""
+
+import base64
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from mhsa_book.widgets.own_sentence import weights
+from tests.helpers.needs import missing
+from tests.mhsa_book.widgets.own_sentence.reader import load
+from tools.build import assets
+
+RUNS = Path(__file__).with_name("minilm_runs.mjs")
+
+
+class InNode:
+    """The engine of the page, started once: ``ask("pass", text, off)`` and the like."""
+
+    def __init__(self, asset: Path) -> None:
+        found = shutil.which("node") or missing("no node on this machine")
+        self.took = 0.0
+        self.process = subprocess.Popen(
+            [found, "--no-warnings", RUNS, asset],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, *question):
+        """Return the answer; ``took`` keeps the seconds of it."""
+        self.process.stdin.write(f"{json.dumps(question)}\n")
+        self.process.stdin.flush()
+        found = json.loads(self.process.stdout.readline())
+        self.took = found["milliseconds"] / 1000
+        return found["answer"]
+
+    def run(self, text: str, off=()):
+        """Return the weights (layer, head, query, key) and the vector of the sentence."""
+        found = self.ask("pass", text, [12 * layer + head for layer, head in off])
+        maps = torch.stack([floats(one) for one in found["weights"]])
+        n = round((maps.shape[1] // 12) ** 0.5)
+        return maps.reshape(6, 12, n, n), floats(found["vector"])
+
+
+def floats(text: str) -> torch.Tensor:
+    return torch.from_numpy(np.frombuffer(base64.b64decode(text), dtype="<f4").copy())
+
+
+@pytest.fixture(scope="session")
+def in_node(tmp_path_factory):
+    file = tmp_path_factory.mktemp("minilm") / "minilm.bin"
+    file.write_bytes(weights.asset().data)
+    node = InNode(file)
+    yield node
+    node.process.communicate()
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """The files of the model, and their sizes."""
+    place = tmp_path_factory.mktemp("assets")
+    return place, assets.write(place, (weights.asset,))
+
+
+@pytest.fixture
+def beside(folder, tmp_path):
+    """The model where a page looks for it."""
+    place, sizes = folder
+    (tmp_path / "vendor").mkdir()
+    (tmp_path / "vendor" / "assets").symlink_to(place, target_is_directory=True)
+    return sizes
+
+
+@pytest.fixture
+def loaded(open_figure, beside):
+    return lambda figure, **options: load(open_figure(figure, **options))

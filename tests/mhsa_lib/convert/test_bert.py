@@ -1,0 +1,46 @@
+"""BERT's attention in our five stages: same numbers in, same numbers out."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import BertConfig
+from transformers.models.bert.modeling_bert import BertAttention
+
+from mhsa_book import costs
+from mhsa_lib import convert, masks, trace, trace_ops
+from tests.helpers.drawn import rand
+from tests.mhsa_lib.convert.precision import DTYPE, close
+from tests.mhsa_lib.convert.sources import SIZE, additive, bert, randomized
+
+
+@settings(max_examples=15)
+@given(SIZE, SIZE, SIZE, DTYPE, st.sampled_from(["none", "padding", "causal"]))
+def test_a_bert_layer_gives_the_same_numbers(n_heads, d_head, n, dtype, kind):
+    source = bert(n_heads, d_head, dtype)
+    ours, x = convert.from_bert(source), rand(2, n, n_heads * d_head).to(dtype)
+    predicate = {"none": None, "padding": masks.key_padding([n, 1]), "causal": masks.causal}[
+        kind
+    ]
+    dense = None if predicate is None else predicate.dense(n, n).expand(2, 1, n, n)
+    added = None if dense is None else additive(dense, dtype)
+    inner, weights = source.self(x, attention_mask=added)
+    with trace(ours) as wires:
+        y = ours(x, mask=predicate)
+    close(y, source.output.dense(inner))
+    close(wires["weights"], weights)
+
+
+def test_the_whole_bert_layer_is_ours_plus_residual_and_norm():
+    source, x = bert(3, 4), rand(2, 5, 12)
+    expected = source(x)[0]
+    close(source.output.LayerNorm(convert.from_bert(source)(x) + x), expected)
+
+
+@pytest.mark.parametrize(("kind", "written"), [("eager", True), ("sdpa", False)])
+def test_what_a_bert_layer_writes_depends_on_its_implementation(kind, written):
+    config = BertConfig(hidden_size=12, num_attention_heads=3, attn_implementation=kind)
+    source, n = randomized(BertAttention(config), torch.float64), 11
+    ops = trace_ops(source, rand(2, n, 12))
+    assert any(op.shape[-2:] == (n, n) for op in ops) == written
+    assert ops.flops == sum(costs.flops(n, 12, 3, batch=2).values())

@@ -1,0 +1,165 @@
+"""FlexAttention under our predicates: right here, fast on a GPU."""
+
+import pytest
+import torch
+from torch._dynamo.testing import CompileCounter
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.testing import assert_close
+
+from mhsa_book.equivalence import wall
+from mhsa_lib import masks
+from mhsa_lib.fused import explain, flex
+from mhsa_lib.fused.call import Call
+from tests.helpers.fused_paths import by
+from tests.mhsa_lib.fused.test_dispatch import rules
+
+# torch traces the rule, and cannot trace through the shape hook.
+pytestmark = [
+    pytest.mark.nohook,
+    pytest.mark.filterwarnings("ignore:flex_attention called without"),
+]
+
+
+def attend(q, k, v, mask, scale):
+    return flex.attend_by_flex(Call.of(q, k, v, mask, scale=scale))
+
+
+def in_flex(q, k, v, mask, scale):
+    everything = masks.custom(lambda query, key: (query >= 0) & (key >= 0))
+    q, k, v = (t.detach() for t in (q, k, v))  # FlexAttention has no backward on a CPU
+    return attend(q, k, v, everything if mask is None else mask, scale)
+
+
+def test_it_stands_in_the_wall():
+    results = wall.build(
+        dtypes=[torch.float32], names=["flex"], extra={"flex": lambda case: by(in_flex, case)}
+    )
+    assert [result for result in results if not result.passed] == []
+    assert sum(result.delta is not None for result in results) >= 30
+
+
+@pytest.mark.parametrize("sizes", [(130, 130), (3, 200), (140, 20)], ids=str)
+@pytest.mark.parametrize("name", rules(5, 5))
+def test_it_gives_what_the_boolean_tensor_gives(name, sizes):
+    known = rules(*sizes)
+    if known.get(name) is None:
+        pytest.skip(f"{name} has no mask for {sizes[0]} queries and {sizes[1]} keys")
+    q, k, v = (
+        torch.randn(2, h, n, 16) for h, n in ((4, sizes[0]), (2, sizes[1]), (2, sizes[1]))
+    )
+    z = attend(q, k, v, known[name], 0.25)
+    dense = masks.resolve(known[name], (2, 4, *sizes), q.device)
+    blind = ~dense.any(dim=-1, keepdim=True)
+    wanted = torch.nn.functional.scaled_dot_product_attention(
+        q, k, v, dense | blind, scale=0.25, enable_gqa=True
+    ).masked_fill(blind, 0.0)
+    assert_close(z, wanted, atol=1e-5, rtol=1e-5)
+
+
+def under(mask, n_query=128, n_key=128):
+    q, k = (torch.ones(1, 1, n, 16) for n in (n_query, n_key))
+    return attend(q, k, k.cumsum(dim=-2), mask, 0.25)
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        masks.key_padding([100, 90]),
+        masks.custom(lambda query, key: (query >= key).expand(3, 1, 1)),
+    ],
+    ids=["sequences", "heads"],
+)
+def test_a_rule_for_more_than_there_is_is_refused_as_everywhere(mask):
+    with pytest.raises(ValueError, match=r"does not fit scores \(1, 1, 128, 128\)"):
+        under(mask)
+
+
+def test_what_was_made_for_inference_serves_training():
+    flex._kept.cache_clear()
+    with torch.inference_mode():
+        under(masks.causal)
+    blocks = flex._kept(masks.causal, 1, 1, 128, 128, torch.device("cpu"))
+    assert flex._kept.cache_info().hits == 1
+    assert not blocks.kv_indices.is_inference()
+
+
+def test_equal_rules_share_one_block_mask():
+    flex._kept.cache_clear()
+    for _ in range(3):
+        under(masks.causal & masks.key_padding([100]))
+    assert flex._kept.cache_info()[:2] == (2, 1)
+    under(masks.causal & masks.key_padding([101]))
+    assert flex._kept.cache_info()[:2] == (2, 2)
+
+
+def test_a_custom_rule_is_asked_again_when_the_tensor_that_it_reads_has_changed(monkeypatch):
+    blocks = []
+    monkeypatch.setattr(
+        flex, "_kernel", lambda _: lambda q, k, v, **given: blocks.append(given["block_mask"])
+    )
+    allowed = torch.ones(128, 256, dtype=torch.bool)
+    mask = masks.custom(lambda query, key: allowed[query - 128, key])
+    for combined in (mask, mask & masks.causal, ~~mask):
+        for n_blocks in (2, 1, 0):
+            allowed.fill_(False)[:, : 128 * n_blocks] = True
+            under(combined, 128, 256)
+            held = blocks[-1].kv_num_blocks + blocks[-1].full_kv_num_blocks
+            assert held.item() == n_blocks
+
+
+def on_a_gpu(n_query, **options):
+    with FakeTensorMode():  # decisions on a GPU need none
+        return torch.empty(2, 4, n_query, 64, device="cuda", **options)
+
+
+def kernel(q, mask=None, **options):
+    return explain(q, q, q, masks.prefix(2) if mask is None else mask, **options).kernel
+
+
+def test_few_queries_are_left_to_a_boolean_tensor(monkeypatch):
+    monkeypatch.setattr(flex, "TAKES_ANY_SIZE", True)
+    k = on_a_gpu(500)
+    chosen = [explain(on_a_gpu(n), k, k, masks.prefix(2)).kernel for n in (1, 5, 127, 128, 500)]
+    assert chosen == ["SDPA under a tensor"] * 3 + ["FlexAttention"] * 2
+
+
+def test_a_torch_that_compiles_for_one_size_only_is_not_asked(monkeypatch):
+    for takes_any in (True, False):
+        monkeypatch.setattr(flex, "TAKES_ANY_SIZE", takes_any)
+        assert (kernel(on_a_gpu(200)) == "FlexAttention") is takes_any
+    monkeypatch.setattr(flex, "TAKES_ANY_SIZE", True)
+    assert kernel(on_a_gpu(200), dropout=0.1) == "SDPA under a tensor"
+    by_tensor = masks.prefix(2).dense(200, 200)
+    assert kernel(on_a_gpu(200), mask=by_tensor) == "SDPA under a tensor"
+
+
+def test_a_new_number_of_keys_compiles_nothing_from_the_second_on(monkeypatch):
+    torch.compiler.reset()
+    counter, compiler = CompileCounter(), torch.compile
+    monkeypatch.setattr(
+        torch, "compile", lambda f, **options: compiler(f, backend=counter, **options)
+    )
+    flex._kernel.cache_clear()
+    compiled = flex._kernel("cuda")
+    flex._kernel.cache_clear()
+    monkeypatch.setattr(flex, "_kernel", lambda device: compiled)
+    compilations = []
+    with torch.no_grad():
+        for n_key in (200, 201, 260, 300, 515, 516, 700):
+            under(masks.prefix(2), 130, n_key)
+            compilations.append(counter.frame_count)
+    # One of fixed sizes, one with a variable, and one where a number stops being that of q.
+    assert compilations[0] == 1
+    assert compilations[2:] == [compilations[2]] * 5
+    assert compilations[2] <= 3
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU: not run here")
+def test_on_a_gpu_it_serves_every_predicate():
+    q = torch.randn(2, 4, 256, 64, device="cuda", dtype=torch.bfloat16)
+    assert kernel(q) == "FlexAttention"
+    z = attend(q, q, q, masks.prefix(2), 0.125)
+    wanted = torch.nn.functional.scaled_dot_product_attention(
+        q, q, q, masks.prefix(2).dense(256, 256, device="cuda"), scale=0.125
+    )
+    assert_close(z, wanted, atol=2e-2, rtol=2e-2)

@@ -1,0 +1,147 @@
+"""The shape ledger as HTML: what a reader without colour, or without eyes, gets."""
+
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mhsa_lib import masks, trace
+from mhsa_lib.shapes import AXIS_COLOURS
+from mhsa_lib.tracing import ledger
+from mhsa_lib.tracing.ledger import Step
+from tests.helpers.drawn import mha, rand
+
+VOID = {"br", "hr", "img", "input", "meta"}
+
+
+class Page(HTMLParser):
+    """Tags must close in order; text and attributes are collected."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open, self.seen, self.words = [], [], []
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data.replace("\xa0", " "))
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.seen if name == tag]
+
+
+@pytest.fixture
+def wires():
+    attention = mha()
+    with trace(attention) as wires:
+        attention(rand(2, 5, 12), mask=masks.causal)
+    return wires
+
+
+def test_a_trace_draws_itself(wires):
+    assert wires._repr_html_() == ledger.html("MultiHeadAttention", list(wires.steps.values()))
+
+
+def test_there_is_one_row_per_wire_with_headings_in_both_directions(wires):
+    page = Page(wires._repr_html_())
+    assert len(page.all("tr")) == 1 + len(wires)
+    assert [th["scope"] for th in page.all("th")] == ["col"] * 7 + ["row"] * len(wires)
+    assert page.words[0].startswith("Wires of MultiHeadAttention, in order of computation")
+
+
+def test_every_axis_is_written_with_its_size_on_its_own_colour(wires):
+    html = wires._repr_html_()
+    for step in wires.steps.values():
+        for axis, size in step.axes.items():
+            before, _, _ = html.partition(f"{axis}&nbsp;{size}<")
+            assert f"background:{AXIS_COLOURS[axis]}" in before[before.rindex("<span") :]
+
+
+def test_bytes_flops_strides_and_view_or_copy_are_in_the_text(wires):
+    words = Page(wires._repr_html_()).words
+    row = words[words.index("scores") : words.index("weights")]
+    axes = ["batch 2", "head 3", "query 5", "key 5"]
+    assert row == ["scores", *axes, "copy", "1200", "1200", "(75, 25, 5, 1)"]
+
+
+def test_bars_are_as_long_as_the_bytes_are_many():
+    def step(wire, size):
+        return Step(wire, {"query": 1}, (1,), (1,), "copy", size, 0)
+
+    page = Page(ledger.html("test", [step("small", 10), step("large", 40)]))
+    styles = [span["style"].split(";") for span in page.all("span") if "aria-hidden" in span]
+    widths = [part for style in styles for part in style if part.startswith("width:")]
+    small, large = (float(width.removeprefix("width:").removesuffix("em")) for width in widths)
+    assert large == 4 * small
+    assert "the longest is 40;" in page.words[0]
+
+
+@given(st.integers(0, 10**19))
+def test_a_short_number_is_right_to_three_digits_and_never_longer_than_four(number):
+    digits, _, unit = ledger.short(number).partition(" ")
+    assert len(digits.replace(".", "")) <= 4
+    value = float(digits) * 1000 ** " kMGTPE".index(unit or " ")
+    assert value == pytest.approx(number, rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (9_999, "9999"),
+        (10_000, "10 k"),
+        (999_499, "999 k"),
+        (999_600, "1 M"),
+        (2**30, "1.07 G"),
+    ],
+)
+def test_units_change_where_four_digits_end(number, text):
+    assert ledger.short(number) == text
+
+
+def test_only_what_grows_with_query_times_key_has_a_filled_bar(wires):
+    page = Page(wires._repr_html_())
+    bars = [s["style"] for s in page.all("span") if s.get("aria-hidden") == "true"]
+    filled = [
+        name for name, bar in zip(wires, bars, strict=True) if "background:currentColor" in bar
+    ]
+    assert filled == ["scores", "weights"]
+
+
+def test_names_cannot_break_out_of_the_table():
+    step = Step("<b>&", {"<i>": 2}, (2,), (1,), "copy", 8, 0)
+    html = ledger.html("</caption><script>", [step])
+    page = Page(html)
+    assert "<b>&" in page.words
+    assert {"script", "b", "i"}.isdisjoint(tag for tag, _ in page.seen)
+
+
+def test_an_empty_trace_is_an_empty_table():
+    assert len(Page(ledger.html("nothing", [])).all("tr")) == 1
+
+
+def test_an_empty_sequence_draws_rows_without_bytes():
+    attention = mha()
+    with trace(attention) as wires:
+        attention(rand(2, 0, 12))
+    assert len(Page(wires._repr_html_()).all("tr")) == 1 + len(wires)
+
+
+def test_text_on_every_colour_can_be_read():
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for colour in AXIS_COLOURS.values():
+        ink = {"#000": 0.0, "#fff": 1.0}[ledger._readable_on(colour)]
+        light, dark = sorted((luminance(colour), ink), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, colour
