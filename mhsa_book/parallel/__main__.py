@@ -1,4 +1,4 @@
-"""What ``torchrun -m mhsa_lib.parallel`` runs."""
+"""What ``torchrun -m mhsa_book.parallel`` runs."""
 
 from mhsa_book.parallel.command import main
 

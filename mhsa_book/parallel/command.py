@@ -1,10 +1,10 @@
-"""What ``torchrun -m mhsa_lib.parallel`` does: cut an attention over ranks, and compare.
+"""What ``torchrun -m mhsa_book.parallel`` does: cut an attention over ranks, and compare.
 
 ::
 
-    torchrun --nproc-per-node=2 -m mhsa_lib.parallel                 heads on two processes
-    torchrun --nproc-per-node=2 -m mhsa_lib.parallel --cut tokens    a block of tokens each
-    torchrun --nproc-per-node=2 -m mhsa_lib.parallel --help
+    torchrun --nproc-per-node=2 -m mhsa_book.parallel                 heads on two processes
+    torchrun --nproc-per-node=2 -m mhsa_book.parallel --cut tokens    a block of tokens each
+    torchrun --nproc-per-node=2 -m mhsa_book.parallel --help
 """
 
 import argparse
@@ -42,7 +42,7 @@ WAYS = {
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="torchrun --nproc-per-node=2 -m mhsa_lib.parallel",
+        prog="torchrun --nproc-per-node=2 -m mhsa_book.parallel",
         description="Share an attention among ranks; compare with one process.",
     )
     parser.add_argument(

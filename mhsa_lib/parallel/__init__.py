@@ -2,7 +2,7 @@
 
 ``one_rank`` cuts out the heads of a rank, ``tensor_parallel`` leaves them there and adds up;
 ``ulysses`` leaves every rank a block of tokens and exchanges heads. Both work in the ranks of
-a ``process_group``; ``comparison`` says how far that is from one process, ``command`` shows it.
+a ``process_group``.
 """
 
 from mhsa_lib.parallel.tensor_parallel import parallelize as parallelize

@@ -7,7 +7,7 @@ Saves/Costs: scores of rank up to d_head + 2 · overlap from the same W_Q, W_K a
     by 2 · overlap · n_heads rows, and scores and mix by (d_head + 2 · overlap) / d_head. The
     cache stays: a neighbour's columns are in it already.
 Is MHA when: overlap = 0. With any overlap it is MHA with wider heads that share columns of
-    W_Q, W_K and W_V: ``convert.to_plain``.
+    W_Q, W_K and W_V: ``mhsa_book.conversions.to_plain``.
 Source: Zhang, Luo, Wang, arXiv 2410.14874. As in the released code the scale is 1/√d_head,
     without the overlap. Unlike there, a single head as wide as the model keeps its W_O.
 """

@@ -1,22 +1,24 @@
-"""The library as text: its modules, what they import and define."""
+"""The two packages as text: their modules, what they import and define."""
 
 import ast
 from pathlib import Path
 
-import mhsa_lib
+from tools import PACKAGES
+from tools import ROOT as TREE
 
-ROOT = Path(mhsa_lib.__file__).parent
-FILES = {file.relative_to(ROOT).with_suffix("") for file in ROOT.rglob("*.py")}
-MODULES = sorted(
-    {".".join(file.parts).removesuffix(".__init__") for file in FILES} - {"__init__"}
-)
-VARIANTS = [m for m in MODULES if m.startswith("variants.") and "parts" not in m]
-TREE = ROOT.parent
-TEXTS = sorted(p for d in ("mhsa_lib", "tools", "tests") for p in (TREE / d).rglob("*.py"))
+
+def name(file: Path) -> str:
+    """The dotted name of a file: ``mhsa_lib.masks`` for ``mhsa_lib/masks/__init__.py``."""
+    return ".".join(file.relative_to(TREE).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = sorted(name(file) for package in PACKAGES for file in (TREE / package).rglob("*.py"))
+VARIANTS = [m for m in MODULES if m.startswith("mhsa_lib.variants.") and "parts" not in m]
+TEXTS = sorted(p for d in (*PACKAGES, "tools", "tests") for p in (TREE / d).rglob("*.py"))
 
 
 def path(module: str) -> Path:
-    file = ROOT.joinpath(*module.split(".")).with_suffix(".py")
+    file = TREE.joinpath(*module.split(".")).with_suffix(".py")
     return file if file.exists() else file.with_suffix("") / "__init__.py"
 
 
@@ -34,13 +36,13 @@ def imports(nodes) -> set[str]:
             assert node.level == 0, f"relative import of {node.module}: write the full name"
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                is_module = inner.startswith("mhsa_lib.") and path(inner[9:]).exists()
-                found.add(inner if is_module else node.module)
+                found.add(inner if inner in MODULES else node.module)
     return found
 
 
 def inside(names: set[str]) -> set[str]:
-    return {name.removeprefix("mhsa_lib.") for name in names if name.startswith("mhsa_lib.")}
+    """Those of ours."""
+    return {name for name in names if name.partition(".")[0] in PACKAGES}
 
 
 def definition(module: str, name: str, method: str) -> ast.FunctionDef:

@@ -15,15 +15,15 @@ return self.W_O(z)
 
 
 def test_the_forward_pass_is_the_five_lines():
-    docstring, *body = definition("attention", "MultiHeadAttention", "forward").body
+    docstring, *body = definition("mhsa_lib.attention", "MultiHeadAttention", "forward").body
     assert isinstance(docstring.value, ast.Constant)
     assert ast.unparse(ast.Module(body, [])) == FORWARD.strip()
 
 
 def test_the_forward_pass_takes_x_context_and_mask():
     for module, name, more in (
-        ("attention", "MultiHeadAttention", []),
-        ("fused.attention", "FusedMultiHeadAttention", ["cache"]),
+        ("mhsa_lib.attention", "MultiHeadAttention", []),
+        ("mhsa_lib.fused.attention", "FusedMultiHeadAttention", ["cache"]),
     ):
         arguments = [argument.arg for argument in definition(module, name, "forward").args.args]
         assert arguments == ["self", "x", "context", "mask", *more]

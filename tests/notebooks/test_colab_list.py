@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.helpers.colab import LIST, added, had
-from tools import ROOT
+from tools import PACKAGES, ROOT
 from tools.build.notebooks import plain_code
 
 USED = ["plots", "models", "widgets", "bertviz"]  # the extras that notebooks need
@@ -84,7 +84,7 @@ def test_every_import_of_a_notebook_is_on_colab_or_in_the_first_cell(notebook):
         elif isinstance(node, ast.ImportFrom):
             tops.add(str(node.module).split(".")[0])
     homes = packages_distributions()
-    for top in tops - sys.stdlib_module_names - {"mhsa_lib"}:
+    for top in tops - sys.stdlib_module_names - {*PACKAGES}:
         names = {canonicalize_name(name) for name in homes[top]}
         assert names & (had().keys() | added()), f"nobody brings {top}"
 

@@ -26,7 +26,7 @@ from packaging.utils import canonicalize_name
 
 from tests.helpers.colab import added, had
 from tests.helpers.distributions import closure, link
-from tools import ROOT
+from tools import PACKAGES, ROOT
 from tools.build.repository import project
 
 LIGHT = ROOT / "notebooks" / "04_split.ipynb"
@@ -41,8 +41,9 @@ huggingface-hub tokenizers safetensors regex filelock fsspec httpx httpcore h11 
 certifi click typer jinja2 markupsafe"""
 
 SENTENCE = (
-    r"mhsa_lib could not be fetched .*: connect to the internet and run this cell again, "
-    r"or download a copy from https://\S+ and %pip install its folder\."
+    r"mhsa_lib and mhsa_book could not be fetched .*: connect to the internet and run this "
+    r"cell again, or %pip install the wheel mhsa_lib-[\d.]+-py3-none-any\.whl, which is at "
+    r"https://\S+/releases\."
 )
 
 
@@ -117,7 +118,7 @@ def tagged(tmp_path):
     git += ["-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
     subprocess.run(["git", "init", "--quiet", "--bare", bare], check=True)
     for words in (
-        ["add", "--", "pyproject.toml", "README.md", "LICENSE", "mhsa_lib"],
+        ["add", "--", "pyproject.toml", "README.md", "LICENSE", *PACKAGES],
         ["commit", "--quiet", "--no-verify", "-m", "as it is"],
         ["tag", f"v{project()['version']}"],
     ):
@@ -145,11 +146,11 @@ def test_the_first_cell_says_what_to_do_or_fetches_the_library(fresh, tagged):
     assert {path.name for path in fresh.site.iterdir()} == entries
 
     # It can: the whole notebook runs, from top to bottom, and its first cell once more.
-    more = [first.source, "import mhsa_book.models; print(mhsa_lib.__file__)"]
+    more = [first.source, "import mhsa_book.models; print(mhsa_book.__file__)"]
     nb = fresh.run([*notebook.cells, *map(nbformat.v4.new_code_cell, more)], tagged)
     again, where = nb.cells[-2:]
     assert again.outputs == []
-    assert where.outputs[-1].text == f"{fresh.site / 'mhsa_lib' / '__init__.py'}\n"
+    assert where.outputs[-1].text == f"{fresh.site / 'mhsa_book' / '__init__.py'}\n"
 
     # Something was added, and nothing that was there changed.
     after = fresh.versions()

@@ -23,8 +23,6 @@ PLUMBING = r"sys\.path|\bplt\.|\bpip\b|^\s*[%!]|os\.environ|warnings\.|rcParams|
 
 
 DEVICE = {  # the same two lines in every notebook: nothing that a chapter makes longer
-    "from mhsa_lib.device import compute_on, default_device",
-    "device = compute_on(default_device())",
 }
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.needs import missing
-from tools import ROOT
-from tools.build import house
+from tools import PACKAGES, ROOT
+from tools.build import packages
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SETTINGS = ("pyproject.toml", "_toc.yml", "package.json", "tsconfig.json")
-PARTS = ("mhsa_lib", "tests", "tools", "notebooks", *SETTINGS)
+PARTS = (*PACKAGES, "tests", "tools", "notebooks", *SETTINGS)
 
 
 def walk(title: str) -> list[tuple[str, str]]:
@@ -82,12 +82,16 @@ def test_a_chapter(copy):
     follow(copy, "Add a chapter")
 
 
-def test_the_picture_of_the_house_is_drawn_from_the_contracts(tmp_path):
-    house.save(tmp_path / "house.svg")
-    drawn = (tmp_path / "house.svg").read_text(encoding="utf-8")
-    assert drawn == house.FILE.read_text(encoding="utf-8"), "python -m tools.build.house"
-    plan = house.storeys((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    rooms = {room for _, rows in plan for row in rows for room in row}
-    inside = {path.stem for path in (ROOT / "mhsa_lib").iterdir() if path.suffix in ("", ".py")}
-    assert len(plan) == 6
-    assert rooms == inside - {"__init__", "__pycache__"}
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_map_of_the_packages_shows_every_one(package):
+    plan = packages.layers((ROOT / "pyproject.toml").read_text(encoding="utf-8"), package)
+    shown = {name for _, rows in plan for row in rows for name in row}
+    files = [p for p in (ROOT / package).iterdir() if p.is_dir() or p.suffix == ".py"]
+    inside = {f"{package}.{path.stem}" for path in files if not path.stem.startswith("__")}
+    assert shown == inside
+
+
+def test_the_map_of_the_packages_is_drawn_from_the_contracts(tmp_path):
+    packages.save(tmp_path / "packages.svg")
+    drawn = (tmp_path / "packages.svg").read_text(encoding="utf-8")
+    assert drawn == packages.FILE.read_text(encoding="utf-8"), "python -m tools.build.packages"

@@ -21,9 +21,7 @@ IMPORTS = """\
 import torch
 
 from mhsa_book import examples, exercises, widgets
-from mhsa_lib.device import compute_on, default_device
-
-device = compute_on(default_device())"""
+"""
 QUIZ = """\
 widgets.Predict(
     "Which axes do the weights have?",

@@ -1,4 +1,4 @@
-"""The names of ``mhsa_lib`` that the notebooks need, kept for the version that they install.
+"""The names of the two packages that the notebooks need, kept for the version that they install.
 
 python -m tools.build.names
 
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 
-from tools import ROOT
+from tools import PACKAGES, ROOT
 from tools.build.notebooks import library, notebooks, plain_code
 from tools.build.repository import project
 
@@ -30,7 +30,7 @@ def needed(code: str, modules: set[str]) -> set[str]:
     """
     tree, found, bound = ast.parse(code), set[str](), dict[str, str]()
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "mhsa_lib":
+        if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] in PACKAGES:
             for each in node.names:
                 full = f"{node.module}.{each.name}"
                 found.add(full)

@@ -76,7 +76,8 @@ def why_stale(nb: Any) -> str | None:
         return "its code changed after it was executed"
     if other := changed(ran.get("modules", {}), now["modules"]):
         return f"{' and '.join(other[:3])} changed after it was executed"
-    if not any(cell.id == "bootstrap" and cell.source == bootstrap() for cell in nb.cells):
+    first = [cell.source for cell in nb.cells if cell.id == "bootstrap"]
+    if first not in ([bootstrap()], [bootstrap(device=False)]):
         return "its bootstrap cell is missing or not the common one"
     return None
 
@@ -85,8 +86,9 @@ def why_stale(nb: Any) -> str | None:
 
 
 def place_bootstrap(nb: Any) -> None:
-    """Put the common bootstrap cell after the title."""
-    cell = nbformat.v4.new_code_cell(bootstrap(), id="bootstrap")
+    """Put the common bootstrap cell after the title; one that sets no device stays so."""
+    sets_device = all("compute_on" in old.source for old in nb.cells if old.id == "bootstrap")
+    cell = nbformat.v4.new_code_cell(bootstrap(device=sets_device), id="bootstrap")
     cell.metadata["tags"] = ["remove-cell"]
     nb.cells = [old for old in nb.cells if old.id != "bootstrap"]
     nb.cells.insert(1, cell)

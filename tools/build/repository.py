@@ -35,26 +35,37 @@ def published(address: str) -> str:
     return f"https://{owner}.github.io/{name}"
 
 
-def bootstrap() -> str:
-    """Return the first code cell of every notebook: on Colab, fetch what is missing.
+DEVICE = """
 
-    One command for all: pip installs nothing before it has everything.
+from mhsa_book.device import compute_on
+from mhsa_lib import default_device
+
+compute_on(default_device())"""
+
+
+def bootstrap(*, device: bool = True) -> str:
+    """Return the first code cell of a notebook: on Colab it fetches what is missing.
+
+    One command for all, because pip installs nothing before it has everything. With ``device``
+    the cell ends by making every tensor on the fastest device; a notebook that times the CPU,
+    or shows the code of other libraries, leaves that out.
     """
     return (
         "# On Colab: fetch what is missing, and leave alone what is there.\n"
         "import importlib.util\n"
         "\n"
-        'if importlib.util.find_spec("mhsa_lib") is None:\n'
+        'if importlib.util.find_spec("mhsa_book") is None:\n'
         "    %pip install -q --no-deps einops jaxtyping wadler-lindig bertviz anywidget "
         "psygnal \\\n"
         "        git+{address}@v{version}\n"
-        'if importlib.util.find_spec("mhsa_lib") is None:\n'
+        'if importlib.util.find_spec("mhsa_book") is None:\n'
         "    raise ModuleNotFoundError(\n"
-        '        "mhsa_lib could not be fetched (pip says why, above): connect to the "\n'
-        '        "internet and run this cell again, or download a copy from "\n'
-        '        "{address} and %pip install its folder."\n'
+        '        "mhsa_lib and mhsa_book could not be fetched (pip says why, above): "\n'
+        '        "connect to the internet and run this cell again, or %pip install the "\n'
+        '        "wheel mhsa_lib-{version}-py3-none-any.whl, which is at "\n'
+        '        "{address}/releases."\n'
         "    )"
-    ).format(**project())
+    ).format(**project()) + (DEVICE if device else "")
 
 
 def files(patterns: list[str]) -> Iterator[Path]:

@@ -1,7 +1,7 @@
 """Run every plain notebook as Colab would, and compare each output with the stored one.
 
 They are written to an empty folder outside the repository and see only the built wheel; a
-first notebook proves it by comparing where `mhsa_lib` was imported from. Whether a notebook
+first notebook proves it by comparing where the packages were imported from. Whether a notebook
 is out of date is asked before, without running it: `tools.build.notebooks --check`.
 """
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import nbformat
 
+from tools import PACKAGES
 from tools.build import plain
 from tools.check import wheel
 
@@ -25,9 +26,12 @@ def pytest_collection_modifyitems(items):
 
 
 def probe(site: Path) -> nbformat.NotebookNode:
-    """Return a notebook that fails unless mhsa_lib comes from the folder site."""
-    code = "import mhsa_lib, pathlib\nprint(pathlib.Path(mhsa_lib.__file__).parent)"
-    expected = nbformat.v4.new_output("stream", text=f"{site / 'mhsa_lib'}\n")
+    """Return a notebook that fails unless both packages come from the folder site."""
+    code = "import mhsa_book, mhsa_lib, pathlib\nfor package in (mhsa_lib, mhsa_book):\n"
+    code += "    print(pathlib.Path(package.__file__).parent)"
+    expected = nbformat.v4.new_output(
+        "stream", text="".join(f"{site / name}\n" for name in PACKAGES)
+    )
     cell = nbformat.v4.new_code_cell(code, execution_count=1, outputs=[expected])
     return nbformat.v4.new_notebook(cells=[cell])
 

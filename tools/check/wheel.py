@@ -5,14 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools import ROOT
+from tools import PACKAGES, ROOT
 
 
 def build(folder: Path) -> Path:
     """Build the wheel inside folder and return its path."""
     source = folder / "source"
     ignore = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "mhsa_lib", source / "mhsa_lib", ignore=ignore)
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, source / package, ignore=ignore)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     pip = [sys.executable, "-m", "pip", "wheel", "-qq", "--no-deps", "--no-build-isolation"]

@@ -13,7 +13,7 @@ from tests.mhsa_lib.parallel.processes import TORCHRUN, environment
 
 def test_torchrun_shows_shapes_talk_and_equality(tmp_path):
     run = subprocess.run(
-        [*TORCHRUN, "-m", "mhsa_lib.parallel"],
+        [*TORCHRUN, "-m", "mhsa_book.parallel"],
         env=environment(),
         cwd=tmp_path,
         capture_output=True,
@@ -86,4 +86,4 @@ def test_the_command_fails_where_numbers_differ(monkeypatch, capsys):
 def test_the_command_explains_itself(monkeypatch, capsys):
     code, printed = command(monkeypatch, capsys, "--help")
     assert code == 0
-    assert "torchrun --nproc-per-node=2 -m mhsa_lib.parallel" in printed
+    assert "torchrun --nproc-per-node=2 -m mhsa_book.parallel" in printed

@@ -39,7 +39,7 @@ def test_fields_that_are_unknown_or_missing_are_named(tmp_path, where):
 
 @pytest.mark.bothways
 def test_a_missing_file_says_how_to_make_it(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"python -m mhsa_lib\.experiments\.pruning"):
+    with pytest.raises(FileNotFoundError, match=r"python -m mhsa_book\.experiments\.pruning"):
         pruning.kept(tmp_path / "none.json")
 
 

@@ -6,6 +6,7 @@ from torch import nn
 from transformers import ImageGPTConfig
 from transformers.models.imagegpt.modeling_imagegpt import ImageGPTAttention
 
+from mhsa_book import conversions
 from mhsa_book.conversions.to_plain import unshared
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, convert
 from mhsa_lib.parallel.one_rank import not_sharded, shard_of
@@ -72,7 +73,7 @@ def test_stages_for_other_heads_are_refused():
 
 def test_a_context_of_another_width_has_no_latent():
     words = "d_context=5 differs from d_model=12, which has no conversion to a latent: pass an"
-    refuses(lambda: convert.mha_to_latent(mha(d_context=5), 4), words)
+    refuses(lambda: conversions.mha_to_latent(mha(d_context=5), 4), words)
 
 
 def test_unshared_refuses_a_stage_for_other_heads():

@@ -5,10 +5,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mhsa_book import conversions
 from mhsa_book.conversions.to_absorbed import AbsorbedLatentAttention
 from mhsa_book.conversions.to_collaborative import to_collaborative
 from mhsa_book.conversions.to_plain import unshared
-from mhsa_lib import FusedMultiHeadAttention, convert
+from mhsa_lib import FusedMultiHeadAttention
 from mhsa_lib.convert.align import aligned, key_heads
 from mhsa_lib.convert.prune import prune_heads, ungated
 from mhsa_lib.convert.to_grouped import pooled
@@ -71,7 +72,7 @@ OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
         ("plain", "grouped", "rotary", *attentions.STAGED),
     ),
     "mha_to_latent": (
-        lambda m: convert.mha_to_latent(m, m.d_model)[0],
+        lambda m: conversions.mha_to_latent(m, m.d_model)[0],
         ("plain", "plain", *attentions.STAGED),
     ),
     "to_collaborative": (to_collaborative, ("plain", "plain", *attentions.STAGED)),

@@ -5,11 +5,12 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from mhsa_book import conversions
 from mhsa_book.conversions.pairing import with_pairing
 from mhsa_book.conversions.to_absorbed import AbsorbedLatentAttention
 from mhsa_book.conversions.to_collaborative import to_collaborative
 from mhsa_book.conversions.to_plain import unshared
-from mhsa_lib import FusedMultiHeadAttention, convert
+from mhsa_lib import FusedMultiHeadAttention
 from mhsa_lib.convert.align import aligned, key_heads
 from mhsa_lib.convert.prune import prune_heads, ungated
 from mhsa_lib.convert.to_grouped import pooled
@@ -20,7 +21,7 @@ from tests.mhsa_lib.convert import foreign
 
 
 def in_latents(attention: Any) -> nn.Module:
-    return convert.mha_to_latent(attention, attention.d_model)[0]
+    return conversions.mha_to_latent(attention, attention.d_model)[0]
 
 
 def in_groups(attention: Any) -> nn.Module:
