@@ -1,4 +1,4 @@
-"""The same random numbers on every device, so that a notebook shows the same results everywhere."""
+"""The same random numbers on every device, so that a notebook shows the same results."""
 
 from collections.abc import Callable
 from typing import Any

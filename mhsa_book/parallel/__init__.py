@@ -1,1 +1,4 @@
-"""Attention on several processes, compared with one: what ``torchrun -m mhsa_book.parallel`` shows."""
+"""Attention on several processes, compared with one.
+
+``torchrun -m mhsa_book.parallel`` shows it.
+"""

@@ -6,7 +6,9 @@ Changes: project maps a token to a latent of ``d_latent`` columns and to one key
     latent of their own.
 Saves/Costs: the cache holds d_latent + d_rope numbers per token instead of
     2 · n_heads · d_head. Keys and values are made again from every cached latent, unless
-    W_UK and W_UV are absorbed: ``mhsa_book.conversions.to_absorbed``. Keys and values have rank d_latent.
+    W_UK and W_UV are absorbed: the class
+    ``AbsorbedLatentAttention`` of ``mhsa_book.conversions``. Keys and values have rank
+    d_latent.
 Is MHA when: d_rope = 0, the norm is the identity, d_latent = d_model and W_DKV = I; then W_UK
     and W_UV are W_K and W_V. (A bias of V is b_V · W_V⁻¹ in W_DKV, one of K does nothing.)
 Source: DeepSeek-AI, "DeepSeek-V2", section 2.1, arXiv 2405.04434. The further scale factors

@@ -32,26 +32,64 @@ def test_every_public_name_says_what_it_is(module):
 
 # Needs transformers, or is shown by the example of its caller.
 NO_EXAMPLE = {"from_bert", "from_gpt2", "from_llama", "project", "html"}
-SHOW_EXAMPLES = """
-mhsa_lib.checks.values mhsa_lib.checks.tensors mhsa_lib.device mhsa_lib.functional
-mhsa_lib.measure mhsa_lib.masks.predicates mhsa_lib.masks.drawing mhsa_lib.masks.additive
-mhsa_lib.masks.polarity mhsa_lib.rope.pairing mhsa_lib.rope.rotary_split
-mhsa_lib.accept.parameters mhsa_lib.convert.by_head mhsa_lib.tracing.hooks
-mhsa_lib.tracing.ledger mhsa_lib.tracing.wires mhsa_lib.tracing.editing
-mhsa_lib.tracing.find mhsa_lib.cache.positions mhsa_lib.cache.remembering mhsa_lib.convert
-mhsa_lib.checks.ids mhsa_lib.cache.fixed mhsa_book.naive mhsa_book.provenance
-mhsa_book.costs.formulas mhsa_book.costs.variant_costs mhsa_book.costs.configurations
-mhsa_book.costs.roofline mhsa_book.costs.hardware mhsa_book.profiling.timing
-mhsa_book.examples.two_tokens mhsa_book.experiments.training mhsa_book.results.decimals
-mhsa_book.results.student mhsa_book.results.sign_flips mhsa_book.results.holm
-mhsa_book.results.paired mhsa_book.results.censored mhsa_book.results.curves
-mhsa_book.results.claims mhsa_book.results.sentences mhsa_book.results.whole
-mhsa_book.transformer.ids mhsa_book.transformer.layers mhsa_book.transformer.model
-mhsa_book.transformer.decoding mhsa_book.results.bootstrap mhsa_book.roles.words
-mhsa_book.roles.looking mhsa_book.roles.halves mhsa_book.roles.rarest mhsa_book.roles.ranks
-mhsa_book.examples.language.translation mhsa_book.examples.language.drawing
-mhsa_book.examples.language.needed
-""".split()
+SHOW_EXAMPLES = [
+    "mhsa_lib.checks.values",
+    "mhsa_lib.checks.tensors",
+    "mhsa_lib.device",
+    "mhsa_lib.functional",
+    "mhsa_lib.measure",
+    "mhsa_lib.masks.predicates",
+    "mhsa_lib.masks.drawing",
+    "mhsa_lib.masks.additive",
+    "mhsa_lib.masks.polarity",
+    "mhsa_lib.rope.pairing",
+    "mhsa_lib.rope.rotary_split",
+    "mhsa_lib.accept.parameters",
+    "mhsa_lib.convert.by_head",
+    "mhsa_lib.tracing.hooks",
+    "mhsa_lib.tracing.ledger",
+    "mhsa_lib.tracing.wires",
+    "mhsa_lib.tracing.editing",
+    "mhsa_lib.tracing.find",
+    "mhsa_lib.cache.positions",
+    "mhsa_lib.cache.remembering",
+    "mhsa_lib.convert",
+    "mhsa_lib.checks.ids",
+    "mhsa_lib.cache.fixed",
+    "mhsa_book.naive",
+    "mhsa_book.provenance",
+    "mhsa_book.costs.formulas",
+    "mhsa_book.costs.variant_costs",
+    "mhsa_book.costs.configurations",
+    "mhsa_book.costs.roofline",
+    "mhsa_book.costs.hardware",
+    "mhsa_book.profiling.timing",
+    "mhsa_book.examples.two_tokens",
+    "mhsa_book.experiments.training",
+    "mhsa_book.results.decimals",
+    "mhsa_book.results.student",
+    "mhsa_book.results.sign_flips",
+    "mhsa_book.results.holm",
+    "mhsa_book.results.paired",
+    "mhsa_book.results.censored",
+    "mhsa_book.results.curves",
+    "mhsa_book.results.claims",
+    "mhsa_book.results.sentences",
+    "mhsa_book.results.whole",
+    "mhsa_book.transformer.ids",
+    "mhsa_book.transformer.layers",
+    "mhsa_book.transformer.model",
+    "mhsa_book.transformer.decoding",
+    "mhsa_book.results.bootstrap",
+    "mhsa_book.roles.words",
+    "mhsa_book.roles.looking",
+    "mhsa_book.roles.halves",
+    "mhsa_book.roles.rarest",
+    "mhsa_book.roles.ranks",
+    "mhsa_book.examples.language.translation",
+    "mhsa_book.examples.language.drawing",
+    "mhsa_book.examples.language.needed",
+]
 
 
 @pytest.mark.parametrize("module", SHOW_EXAMPLES)

@@ -1,4 +1,4 @@
-"""What ``tests/mhsa_lib/parallel/ranks`` lets each of two ranks do; rank by rank it goes into a file.
+"""What ``tests/mhsa_lib/parallel/ranks`` lets each of two ranks do, with a file for each rank.
 
 python tests/helpers/on_ranks.py FOLDER      all experiments; the ranks have started already
 torchrun … tests/helpers/on_ranks.py FOLDER die  one rank dies before the others heard

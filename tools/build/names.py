@@ -1,4 +1,4 @@
-"""The names of the two packages that the notebooks need, kept for the version that they install.
+"""The names of both packages that the notebooks need, kept for the version they install.
 
 python -m tools.build.names
 

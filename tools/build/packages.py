@@ -1,4 +1,4 @@
-"""The map of the two packages, ``book/packages.svg``: layers and subpackages as in the contracts.
+"""The map of both packages, ``book/packages.svg``: layers and subpackages as in the contracts.
 
 python -m tools.build.packages
 

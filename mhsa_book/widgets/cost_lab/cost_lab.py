@@ -25,7 +25,7 @@ class CostLab(Figure):
     """Bytes of weights, activations and cache; each stage under the roof of an accelerator.
 
     Every trait can be set from Python and is set by the reader: ``model`` and ``accelerator``
-    (names of ``mhsa_book.costs.configurations``), ``variant`` ("MHA", "as configured" or "MQA"),
+    (names of ``mhsa_book.costs.configurations``), ``variant`` ("MHA", "as configured", "MQA"),
     ``phase`` ("prefill" or "decode"), ``context`` in tokens, ``batch``, ``dtype``,
     ``cache_dtype``, and ``fused`` (scores are never written to memory). Raises ``ValueError``
     for a word that is not a choice, ``TraitError`` for a size outside its dial.

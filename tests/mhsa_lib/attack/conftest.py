@@ -1,4 +1,4 @@
-"""The long attack runs when it is told how long: ``MHSA_SLOW=600 pytest tests/mhsa_lib/attack``."""
+"""The long attack runs for ``MHSA_SLOW`` seconds: ``MHSA_SLOW=600 pytest …/attack``."""
 
 import os
 

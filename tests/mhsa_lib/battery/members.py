@@ -1,6 +1,6 @@
 """Every attention of this library.
 
-A variant joins by an entry of ``VARIANTS`` in a file ``tests/mhsa_lib/variants/battery_<name>.py``.
+A variant joins by an entry of ``VARIANTS`` in ``tests/mhsa_lib/variants/battery_<name>.py``.
 """
 
 from importlib import import_module
