@@ -18,7 +18,7 @@ BEGAN := $(shell date +%s)
 TOOK = @s=$$(($$(date +%s) - $(BEGAN))); echo; echo "── $(1), $$((s / 60)) min $$((s % 60)) s."
 
 .NOTPARALLEL:
-.PHONY: help book plain vendored test quick lint types related unit figures mutants notebooks compare pages serve slow many mutants-all bench repository clean
+.PHONY: help book plain vendored test quick lint types lengths related unit figures mutants notebooks compare pages serve slow many mutants-all bench repository clean
 
 help:
 	@echo "make book        build the book into _build/html (makes its own environment first)"
@@ -28,7 +28,7 @@ help:
 	@echo "                 needs only what 'make book' needs, and Chromium"
 	@echo "make slow        before a release: all planted mistakes, many random cases, every page"
 	@echo "                 and position of a slider, the figures with a Jupyter server"
-	@echo "make notebooks   run again the notebooks whose code, or whose library, has changed"
+	@echo "make notebooks   run again the notebooks whose code, or what they reach, has changed"
 	@echo "make figures     the live figures: against PyTorch, and in Chromium"
 	@echo "make mutants     plant the mistakes that changed; the tests have to find each of them"
 	@echo "make serve       read the built book at http://localhost:8000"
@@ -72,7 +72,7 @@ serve:
 
 # --- the checks ------------------------------------------------------------------------------
 # What tells most in the least time comes first.
-test: lint types unit mutants figures book compare pages
+test: lint types lengths unit mutants figures book compare pages
 	$(call TOOK,All of it holds)
 
 quick: lint types related
@@ -89,6 +89,9 @@ lint: vendored
 	$(STEP) "Lint (4 of 6): spelling" .venv/bin/codespell
 	$(STEP) "Lint (5 of 6): JavaScript format" node_modules/.bin/prettier --check --log-level warn $(SCRIPTS)
 	$(STEP) "Lint (6 of 6): JavaScript types" node_modules/.bin/tsc
+
+lengths: $(READY)
+	$(STEP) "How long chapters and packages are" $(PY) -m tools.check.figures
 
 types: $(READY)
 	$(STEP) "Types" $(PY) -m mypy

@@ -191,15 +191,11 @@ def test_what_is_not_converted_is_refused(kind):
             convert.from_deepseek(source)
     source, _ = deepseek(kind)
     source.kv_b_proj.register_forward_hook(lambda *args: None)
-    with pytest.raises(
-        ValueError, match=r"kv_b_proj has a hook, .*<lambda>, which has no conv"
-    ):
+    with pytest.raises(ValueError, match=r"kv_b_proj has a hook, .*<lambda>, which has no"):
         convert.from_deepseek(source)
     source, _ = deepseek(kind)
     source.kv_a_layernorm = nn.RMSNorm(6)
-    with pytest.raises(
-        ValueError, match=r"kv_a_layernorm=RMSNorm has no conversion .*; only De"
-    ):
+    with pytest.raises(ValueError, match=r"kv_a_layernorm=RMSNorm has no conversion"):
         convert.from_deepseek(source)
     source, _ = deepseek(kind)
     inject_adapter_in_model(LoraConfig(r=2, target_modules=["q_a_proj"]), source)
@@ -212,7 +208,7 @@ def test_what_is_not_converted_is_refused(kind):
 def test_a_class_of_the_same_name_from_elsewhere_is_refused():
     """Checkpoints bring code of their own along, with these names and other functions."""
     foreign = type("DeepseekV3Attention", (nn.Module,), {"forward": lambda self, x: x})()
-    with pytest.raises(TypeError, match=r"DeepseekV3Attention .*has no conversion by from_d"):
+    with pytest.raises(TypeError, match=r"DeepseekV3Attention .*has no conversion"):
         convert.from_deepseek(foreign)
 
 

@@ -96,9 +96,7 @@ def test_what_was_added_is_refused_by_name(kind):
     convert.from_llama(module)
     if hasattr(module, "q_norm"):
         module.q_norm = nn.LayerNorm(6)
-        with pytest.raises(
-            ValueError, match=r"q_norm=LayerNorm has no conversion .*; only \w+R"
-        ):
+        with pytest.raises(ValueError, match=r"q_norm=LayerNorm has no conversion .*"):
             convert.from_llama(module)
 
 
