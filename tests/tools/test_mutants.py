@@ -85,7 +85,7 @@ def folder(tmp_path):
     for name, text in {
         "mhsa_lib/stages.py": ATTEND,
         "mhsa_book/naive/loops.py": "def softmax(scores):\n    return scores\n",
-        "tests/mhsa_lib/test_stages.py": "",
+        "tests/test_stages.py": "",
         "tests/mhsa_lib/cache/test_parts.py": "",
         "tests/mhsa_lib/variants/test_stages.py": "",
         "tests/mhsa_book/cache/test_parts.py": "",
