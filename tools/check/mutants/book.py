@@ -89,7 +89,7 @@ MUTANTS = [
            "experiments/training"),
     Mutant("neuron view: weights of unscaled scores", "neuron_view",
            "F.score(q, k, scale)", "F.score(q, k, 1.0)",
-           "bertviz_adapter/neuron"),
+           "bertviz/neuron"),
     Mutant("models: the checksum is not compared", "minilm.verify",
            "digest != official", "False",
            "models/minilm/files"),
