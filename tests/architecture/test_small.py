@@ -29,18 +29,11 @@ CLOCKS = {"time", "timeit"}
 
 @pytest.mark.parametrize("module", LIBRARY)
 def test_no_clock_decides_anything(module):
-    names = {
-        alias.name
-        for n in ast.walk(tree(module))
-        if isinstance(n, ast.Import)
-        for alias in n.names
-    }
-    names |= {n.module for n in ast.walk(tree(module)) if isinstance(n, ast.ImportFrom)}
-    assert not names & CLOCKS
+    assert not imports(ast.walk(tree(module))) & CLOCKS
 
 
 def private_names(code: ast.AST) -> set[str]:
-    """Private parts of torch that code imports or reads, such as ``torch._C`` and ``t._version``."""
+    """Private parts of torch that code imports or reads: ``torch._C``, ``t._version``."""
     found = set()
     for node in ast.walk(code):
         if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "torch":
@@ -89,7 +82,8 @@ def global_hooks(of):
 
 def state():
     return (
-        global_hooks(module), global_hooks(optimizer), torch.get_rng_state().tolist(), random.getstate(),
+        global_hooks(module), global_hooks(optimizer),
+        torch.get_rng_state().tolist(), random.getstate(),
         str(numpy.random.get_state()), torch.get_default_dtype(), torch.get_default_device(),
         len(_pytree.SUPPORTED_NODES), sys.excepthook, list(warnings.filters),
         torch.is_grad_enabled(), threading.active_count(), torch.get_num_threads(),
