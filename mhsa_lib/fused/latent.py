@@ -18,7 +18,7 @@ from mhsa_lib import checks, masks
 from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.cache.static import Decodes, PreallocatedCache
 from mhsa_lib.functional import concat_heads
-from mhsa_lib.fused import dispatch
+from mhsa_lib.fused import kernels
 from mhsa_lib.shapes import HeadOutputs, Tokens
 from mhsa_lib.stages import Concat, Wire
 from mhsa_lib.tracing.watched import bare, untouched
@@ -166,5 +166,5 @@ class FusedLatentAttention(Decodes):
             width = max(k.shape[-1], d_value)
             q, k, v = (F.pad(t, (0, width - t.shape[-1])) for t in (q, k, v))
         dropout = attend.dropout.p if attend.dropout.training else 0.0
-        z = dispatch.attend(q, k, v, mask, scale=attend.scale, dropout=dropout)
+        z = kernels.attend(q, k, v, mask, scale=attend.scale, dropout=dropout)
         return z[..., :d_value]
