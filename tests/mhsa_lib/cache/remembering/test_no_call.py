@@ -27,7 +27,7 @@ def test_a_call_that_torch_func_transforms_alone_is_refused():
             RuntimeError, match=r"torch\.func or forward mode surrounds this call"
         ):
             torch.func.vmap(attention)(x)
-        attention(x)
+        attention(x, mask=masks.causal)
     assert cache.lengths == [5, 5]
 
 
