@@ -8,7 +8,6 @@ from torch.export import Dim, export
 from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, masks, trace
-from mhsa_lib.fused import linear_by
 from tests.helpers.drawn import mha, rand
 
 pytestmark = pytest.mark.nohook
@@ -61,7 +60,7 @@ class Masked(nn.Module):
 
 def small(mask=None, **options):
     torch.manual_seed(0)
-    return Masked(FusedMultiHeadAttention(12, 6, bias=True, **options).pack(), mask)
+    return Masked(FusedMultiHeadAttention(12, 6, bias=True, **options), mask)
 
 
 @pytest.mark.parametrize("grad", [pytest.param(False, marks=pytest.mark.slow), True])
@@ -70,7 +69,7 @@ def test_a_compiled_pass_takes_any_length(mask, grad):
     fused = small(mask, n_kv_heads=2)
     torch.compiler.reset()
     program = torch.compile(fused, fullgraph=True, backend="aot_eager", dynamic=True)
-    with linear_by("onednn"), torch.set_grad_enabled(grad):
+    with torch.set_grad_enabled(grad):
         for n in OTHER_LENGTHS:
             x = torch.randn(2, n, 12)
             assert_close(program(x), fused(x), atol=1e-5, rtol=1e-5)
@@ -80,7 +79,7 @@ def test_a_compiled_pass_takes_any_length(mask, grad):
 @pytest.mark.parametrize("mask", MASKS, ids=str)
 def test_an_exported_pass_takes_any_length(mask, n, grad):
     fused = small(mask, n_kv_heads=2)
-    with linear_by("onednn"), torch.set_grad_enabled(grad):
+    with torch.set_grad_enabled(grad):
         given = (torch.randn(2, n, 12),)
         program = export(fused, given, dynamic_shapes=({1: Dim.DYNAMIC},)).module()
         for n_other in OTHER_LENGTHS[1:]:
@@ -116,7 +115,7 @@ def test_cross_attention_of_jit_trace_takes_any_two_lengths():
 @pytest.mark.parametrize("mask", [None, masks.causal, masks.sliding_window(3)], ids=str)
 def test_a_pass_of_jit_trace_takes_any_length(mask, n, grad):
     fused = small(mask, n_kv_heads=2)
-    with linear_by("onednn"), torch.set_grad_enabled(grad):
+    with torch.set_grad_enabled(grad):
         program = torch.jit.trace(fused, (torch.randn(2, n, 12),), check_trace=False)
         for n_other in OTHER_LENGTHS:
             x = torch.randn(3, n_other, 12)
