@@ -6,8 +6,11 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export import Dim, export
 from torch.testing import assert_close
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from mhsa_lib import FusedMultiHeadAttention, masks, trace
+from mhsa_lib.fused import outside_the_graph
 from tests.helpers.drawn import mha, rand
 
 pytestmark = pytest.mark.nohook
@@ -143,3 +146,63 @@ def test_what_is_compiled_after_packing_uses_the_weights_of_now():
     program(x)
     fused.attention.W_O.weight.mul_(2.0)
     assert_close(program(x), fused(x), atol=1e-5, rtol=1e-5)
+
+
+# --- no (query × key) tensor in a compiled program -------------------------------------------
+
+LINEAR = [
+    masks.sliding_window(16),
+    masks.prefix(4),
+    masks.padding([3000]),
+    masks.causal & masks.key_padding([3000]),
+]
+
+
+def largest_tensor(program, *args, **options):
+    """The numbers in the largest tensor that a call makes, compiled parts and others."""
+    sizes = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out = func(*args, **(kwargs or {}))
+            sizes.extend(
+                t.numel() for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor)
+            )
+            return out
+
+    def backend(graph, inputs):
+        def run(*values):
+            with Watch():
+                return graph(*values)
+
+        return run
+
+    torch.compiler.reset()
+    with Watch():
+        torch.compile(program, backend=backend)(*args, **options)
+    return max(sizes)
+
+
+@pytest.mark.parametrize("mask", LINEAR, ids=str)
+@torch.no_grad()
+def test_a_compiled_pass_writes_no_query_by_key_tensor(mask):
+    n = 4096
+    fused, x = FusedMultiHeadAttention(8, 2).eval(), torch.randn(1, n, 8)
+    torch.compiler.reset()
+    assert_close(torch.compile(fused, backend="eager")(x, mask=mask), fused(x, mask=mask))
+    assert largest_tensor(lambda x: fused(x, mask=mask), x) < n * n / 8
+
+
+@pytest.mark.parametrize("mask", LINEAR, ids=str)
+@torch.no_grad()
+def test_one_graph_on_request_is_the_same_function(mask):
+    fused, x = FusedMultiHeadAttention(8, 2).eval(), torch.randn(1, 300, 8)
+    assert_close(compiled(fused)(x, mask=mask), fused(x, mask=mask))
+
+
+def test_where_torch_tells_nothing_of_the_graph_it_stays_whole(monkeypatch):
+    from torch._dynamo import symbolic_convert
+
+    monkeypatch.delattr(symbolic_convert.InstructionTranslatorBase, "current_tx", raising=False)
+    monkeypatch.delattr(symbolic_convert.InstructionTranslator, "current_tx", raising=False)
+    assert not outside_the_graph.graph_may_break()

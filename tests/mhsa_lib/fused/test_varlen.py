@@ -52,7 +52,10 @@ def standing_in(monkeypatch, function):
 def test_it_serves_half_precision_on_a_gpu_without_dropout():
     on_a_cpu = torch.empty(4, 12, 64, dtype=torch.bfloat16)
     assert against(on_a_gpu(), Band(ahead=0, behind=3)) is None
-    assert against(on_a_gpu(), Band(ahead=1)) == "queries attend to some future keys, but not to all"
+    assert (
+        against(on_a_gpu(), Band(ahead=1))
+        == "queries attend to some future keys, but not to all"
+    )
     assert against(on_a_gpu(), Band(), dropout=0.1) == "weights are dropped"
     assert against(on_a_gpu(dtype=torch.float32), Band()) == "numbers of more than 16 bits"
     assert against(on_a_cpu, Band()) == "not on CUDA"
