@@ -130,7 +130,7 @@ def explicit(past: Past) -> Decoder:
 
 def ours(past: Past) -> Decoder:
     """Our fused module with its own cache."""
-    module = FusedMultiHeadAttention.from_attention(past.problem.attention).eval().pack()
+    module = FusedMultiHeadAttention.from_attention(past.problem.attention).eval()
     cache = module.cache(past.cell.batch, past.cell.n_tokens + STEPS)
     with torch.inference_mode():
         module.prefill(past.problem.x, cache)

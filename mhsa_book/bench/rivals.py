@@ -143,8 +143,8 @@ def small(problem: Problem) -> Loaded:
 
 
 def ours(problem: Problem) -> Loaded:
-    """Our fused module, from the five stages, packed as its docstring advises."""
-    module = FusedMultiHeadAttention.from_attention(problem.attention).pack()
+    """Our fused module, from the five stages."""
+    module = FusedMultiHeadAttention.from_attention(problem.attention)
     mask = problem.cell.predicate
     maps = packed(module.W_QKV, module.widths)
     maps["W_O"] = [Rows(module.W_O.weight, module.W_O.bias)]

@@ -1,10 +1,10 @@
 """Multi-head attention by fast kernels: the same function, at the speed of the hardware.
 
-``attention`` and ``latent`` are the modules. ``dispatch`` picks the kernel for a call,
-``conditions`` says when each serves, with what was measured; the rest are kernels and parts.
+``attention`` and ``latent`` are the modules. ``kernels`` is the table that picks a kernel for a
+call and explains the choice; ``sdpa``, ``flex`` and ``varlen`` are PyTorch's kernels, ``cpu``
+holds ours.
 """
 
 from mhsa_lib.fused.attention import FusedMultiHeadAttention as FusedMultiHeadAttention
-from mhsa_lib.fused.blas import linear_by as linear_by
-from mhsa_lib.fused.explanation import explain as explain
+from mhsa_lib.fused.kernels import explain as explain
 from mhsa_lib.fused.latent import FusedLatentAttention as FusedLatentAttention

@@ -1,13 +1,10 @@
-"""The same function at the speed of the hardware: one QKV product, one fused kernel.
+"""The same function at the speed of the hardware: one QKV projection, one fused kernel.
 
-``F.scaled_dot_product_attention`` never writes the (query × key) weights to memory, so there is
-nothing to trace inside it; ``to_attention`` gives the five stages with the same weights.
-
-It is the same function however it is used: recorded for any length, by ``torch.compile``,
-``torch.export`` or ``torch.jit.trace``; under ``torch.func`` and forward-mode differentiation,
-where weights are written; with hooks on its maps, or wrappers around them. PyTorch's kernel has
-no second derivatives and refuses them: ask in a block
-``torch.nn.attention.sdpa_kernel(SDPBackend.MATH)``.
+The fused kernel never writes the (query × key) weights to memory, so there is nothing to trace
+inside it; ``to_attention`` gives the five stages with the same weights. Recorded by
+``torch.compile``, ``torch.export`` or ``torch.jit.trace``, transformed by ``torch.func``, or
+with hooks on its maps, it stays the same function. PyTorch's kernel has no second derivatives
+and refuses them: ask for them inside ``torch.nn.attention.sdpa_kernel(SDPBackend.MATH)``.
 
 Source: Dao et al., "FlashAttention", arXiv 2205.14135.
 """
@@ -15,34 +12,32 @@ Source: Dao et al., "FlashAttention", arXiv 2205.14135.
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.compiler import is_compiling
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from mhsa_lib import checks, masks
 from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.cache.static import Decodes, KeyValueCache
-from mhsa_lib.fused import dispatch, linear, ragged
-from mhsa_lib.fused.projection import PackedProjection
+from mhsa_lib.fused import kernels, ragged
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
+from mhsa_lib.tracing.watched import bare
 from mhsa_lib.variants.grouped import standard_attention
 
 
-class FusedMultiHeadAttention(PackedProjection, Decodes):
+class FusedMultiHeadAttention(Decodes):
     """Multi-head attention with packed projections and a fused kernel.
 
-    On a CPU in float32 a stopwatch decides, once in a process, who multiplies: PyTorch or
-    oneDNN, which round differently. For the same bits in every run on one machine fix it: by
-    the environment, ``MHSA_LINEAR=torch`` or ``onednn``, or with ``fused.linear_by("torch")``.
+    The same call gives the same bits in every run on one machine.
 
     Parameters
     ----------
-    d_model : width of a token, in columns
+    d_model : width of a token
     n_heads : number of query heads
-    n_kv_heads : heads of keys and values, a divisor of n_heads; n_heads when not given
+    n_kv_heads : KV heads, a divisor of n_heads; n_heads when not given
     d_head : width of a head; d_model / n_heads when not given
-    d_context : width of a token of ``context``; d_model when not given. Of another width it has
-        to be given in every call, and ``W_Q`` and ``W_KV`` take the place of ``W_QKV``
+    d_context : width of a token of ``context``; d_model when not given. With another width a
+        context has to be given in every call, and ``W_Q`` and ``W_KV`` replace ``W_QKV``
     bias : whether the projections add a bias
     dropout : probability of dropping an attention weight in training
 
@@ -65,10 +60,26 @@ class FusedMultiHeadAttention(PackedProjection, Decodes):
         bias: bool = False,
         dropout: float = 0.0,
     ) -> None:
-        sizes: dict[str, Any] = {"n_kv_heads": n_kv_heads, "d_head": d_head}
-        super().__init__(d_model, n_heads, **sizes, d_context=d_context, bias=bias)
+        super().__init__()
+        d_head = checks.head_width(d_model, n_heads, d_head)
+        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+        checks.divides(n_heads=n_heads, n_kv_heads=n_kv_heads)
         checks.probability(dropout=dropout)
-        self.scale, self.dropout = self.d_head**-0.5, dropout
+        self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_head
+        self.n_kv_heads = n_kv_heads
+        self.heads = [n_heads, n_kv_heads, n_kv_heads]
+        self.widths = [n * d_head for n in self.heads]
+        self.d_context = d_model if d_context is None else d_context
+        checks.positive(d_context=self.d_context)
+        # W_Q, W_K and W_V read the same rows, so one wide product does the work of three. Of
+        # a context of another width only k and v are made.
+        if self.d_context == d_model:
+            self.W_QKV = nn.Linear(d_model, sum(self.widths), bias=bias)
+        else:
+            self.W_Q = nn.Linear(d_model, self.widths[0], bias=bias)
+            self.W_KV = nn.Linear(self.d_context, sum(self.widths[1:]), bias=bias)
+        self.W_O = nn.Linear(n_heads * d_head, d_model, bias=bias)
+        self.scale, self.dropout = d_head**-0.5, dropout
 
     @classmethod
     def from_attention(cls, attention: MultiHeadAttention) -> "FusedMultiHeadAttention":
@@ -123,26 +134,6 @@ class FusedMultiHeadAttention(PackedProjection, Decodes):
         attention.attend.scale = self.scale
         return attention.train(self.training)
 
-    def pack(self) -> "FusedMultiHeadAttention":
-        """Lay the weights out for calls of a few tokens, which without gradients get faster.
-
-        Each copy takes as much memory as its weight. It is made again after an optimizer step,
-        ``load_state_dict``, ``to``, and for other parameters; weights that are computed or of
-        inference mode are never packed. What PyTorch does not count goes unnoticed, a change in
-        place through ``weight.data``, NumPy or another process: pack again. ``TypeError`` for a
-        map that something is wrapped around.
-        """
-        maps = {name: getattr(self, name) for name in (*self._held(), "W_O")}
-        for name, W in maps.items():
-            if not isinstance(W, linear.Linear):
-                raise TypeError(
-                    f"{name} is a {type(W).__name__}, which cannot be packed; merge what was "
-                    f"wrapped around it first."
-                )
-        for W in maps.values():
-            W.pack()
-        return self
-
     def cache(
         self,
         batch: int,
@@ -193,7 +184,7 @@ class FusedMultiHeadAttention(PackedProjection, Decodes):
         lengths = ragged.lengths_of(mask, x, self._dropout()) if alone else None
         if lengths is not None and self._is_bare():
             return self._without_padding(x, mask, lengths)
-        # Named nowhere, q, k and v give their memory back before W_O asks for some.
+        # No name holds q, k and v, so their memory is free again before W_O allocates.
         z = self._attend(*self._project(x, context), mask)
         return self.W_O(_concat(z))
 
@@ -210,30 +201,68 @@ class FusedMultiHeadAttention(PackedProjection, Decodes):
     def _without_padding(
         self, x: Tensor, mask: masks.Predicate, lengths: tuple[int, ...]
     ) -> Tokens:
-        """The real tokens of all sequences end to end: no product meets padding."""
+        """Concatenate the real tokens of all sequences, so that no product meets padding."""
         checks.tokens("x", x, self.d_model, W=self.W_O)
         real = ragged.places(lengths, x.shape[-2], x.device)
         q, k, v = self._project(x.flatten(end_dim=-2)[real], None)
         options: dict[str, Any] = {"scale": self.scale, "dropout": self._dropout()}
-        z = dispatch.attend(q, k, v, mask, lengths=lengths, spend_q=True, **options)
+        z = kernels.attend(q, k, v, mask, lengths=lengths, **options)
         return ragged.padded(self.W_O(_concat(z)), real, x.shape[:-1], self.W_O.bias)
 
     def _attend(self, q: Queries, k: Keys, v: Values, mask: Any) -> HeadOutputs:
-        spend_q = not is_compiling() and q.shape[-2] > 1 and self._owns_q()
-        return dispatch.attend(
-            q, k, v, mask, scale=self.scale, dropout=self._dropout(), spend_q=spend_q
-        )
+        return kernels.attend(q, k, v, mask, scale=self.scale, dropout=self._dropout())
 
     def _dropout(self) -> float:
         return self.dropout if self.training else 0.0
 
+    # --- projection ------------------------------------------------------------------------
+
+    def _project(self, x: Tensor, context: Tensor | None) -> tuple[Queries, Keys, Values]:
+        """Return q, k and v as views (…, head, token, d_head) of one product, or of two."""
+        checks.tokens("x", x, self.d_model, W=self.W_O)
+        if self.d_context == self.d_model and (context is None or context is x):
+            q, k, v = self._project_together(x)
+        else:
+            q, k, v = self._project_apart(x, x if context is None else context)
+        return q.transpose(-2, -3), k.transpose(-2, -3), v.transpose(-2, -3)
+
+    def _project_together(self, x: Tensor) -> tuple[Tensor, ...]:
+        rows = self.W_QKV(x).unflatten(-1, (-1, self.d_head))
+        return rows.split(self.heads, dim=-2)
+
+    def _project_apart(self, x: Tensor, context: Tensor) -> tuple[Tensor, ...]:
+        checks.tokens("context", context, self.d_context, "d_context", W=self.W_O)
+        checks.same_batch(x, context)
+        if self.d_context != self.d_model:
+            rows = self.W_Q(x), *self.W_KV(context).chunk(2, dim=-1)
+        elif bare(self.W_QKV, nn.Linear):
+            parts = [self.widths[0], sum(self.widths[1:])]
+            W_Q, W_KV = self.W_QKV.weight.split(parts)
+            bias = self.W_QKV.bias
+            b_Q, b_KV = (None, None) if bias is None else bias.split(parts)
+            rows = F.linear(x, W_Q, b_Q), *F.linear(context, W_KV, b_KV).chunk(2, dim=-1)
+        else:  # hooks and wrappers act only where the map is called as a whole
+            return self._project_together(x)[0], *self._project_together(context)[1:]
+        return tuple(t.unflatten(-1, (-1, self.d_head)) for t in rows)
+
+    def _is_bare(self) -> bool:
+        """Say whether the weights of both maps may be read without calling the maps."""
+        one = self.d_context == self.d_model
+        return one and all(bare(W, nn.Linear) for W in (self.W_QKV, self.W_O))
+
+    def _held(self) -> dict[str, slice]:
+        """Return which of W_Q, W_K and W_V each map holds."""
+        if self.d_context == self.d_model:
+            return {"W_QKV": slice(0, 3)}
+        return {"W_Q": slice(0, 1), "W_KV": slice(1, 3)}
+
 
 def _concat(z: HeadOutputs) -> Tensor:
-    """As ``functional.concat_heads``, without its few microseconds for reading a pattern."""
+    """As ``functional.concat_heads``, without the microseconds einops needs for its pattern."""
     return z.transpose(-2, -3).flatten(-2)
 
 
 _BARE: kinds.Kinds = {
     "": (FusedMultiHeadAttention,),
-    **{name: (linear.Linear,) for name in ("W_QKV", "W_Q", "W_KV", "W_O")},
+    **{name: (nn.Linear,) for name in ("W_QKV", "W_Q", "W_KV", "W_O")},
 }

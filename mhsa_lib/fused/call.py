@@ -1,53 +1,48 @@
-"""What is asked of the table of kernels: one pass from q, k, v and a mask to z.
+"""One pass from q, k, v and a mask to z, with what follows from its sizes worked out once."""
 
-What follows from the sizes and from what the mask says about itself is worked out here, once,
-so that every row of the table reads it and none works it out again.
-"""
-
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mhsa_lib import masks
 from mhsa_lib.masks.structure import NO_LIMIT, Band
-from mhsa_lib.shapes import Keys, Queries, Values
+from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 from mhsa_lib.tracing.watched import only_run
 
 
 class Call(NamedTuple):
-    """One pass, and what is known about it; made by ``Call.of``.
-
-    A tuple with names, because making one takes under a microsecond; a frozen dataclass of as
-    many fields takes three to five, where a pass over 16 tokens takes sixty (one core).
+    """What a kernel is asked to compute; made by ``Call.of``.
 
     Parameters
     ----------
     q, k, v : heads of queries, keys and values; k and v may have fewer heads
     mask : as in ``MultiHeadAttention``: None, a predicate or a boolean tensor
-    scale : what scores are multiplied by
-    dropout : the probability in force of dropping a weight: 0 in evaluation
-    spend_q : q is not needed any more, so z may take its memory
-    lengths : where sequences lie end to end, without a batch axis: the tokens of each
-    n_query, n_key : tokens that ask, and tokens that are looked at
-    shift : the query in row i stands at position i + ``shift`` of the keys
-    band : all that the mask forbids, if that is a band and no more; None if it is not
-    sees_all : every query looks at every key
-    only_run : operations are neither recorded nor transformed; otherwise nothing is derived,
-        and what was to be is 0, None or False
+    scale : factor on the scores
+    dropout : probability of dropping a weight in this pass: 0 in evaluation
+    lengths : the tokens of each sequence, where all sequences are concatenated along one axis
+        and there is no batch axis; None otherwise
+    n_query, n_key : numbers of query and key tokens
+    shift : row i holds the query at position i + ``shift`` of the keys
+    band : everything the mask forbids, if that is a band and no more; None if it is not
+    sees_all : whether every query attends to every key
+    is_eager : whether operations are neither recorded nor transformed. Otherwise sizes may
+        change later, so nothing is derived from them: the fields above are 0, None or False
     """
 
+    # A NamedTuple because decoding makes one for every token and layer: it takes a
+    # microsecond, a frozen dataclass of as many fields three to five.
     q: Queries
     k: Keys
     v: Values
     mask: Any
     scale: float
     dropout: float = 0.0
-    spend_q: bool = False
     lengths: tuple[int, ...] | None = None
     n_query: int = 0
     n_key: int = 0
     shift: int = 0
     band: Band | None = None
     sees_all: bool = False
-    only_run: bool = True
+    is_eager: bool = True
 
     @classmethod
     def of(
@@ -59,14 +54,14 @@ class Call(NamedTuple):
         *,
         scale: float,
         dropout: float = 0.0,
-        spend_q: bool = False,
         lengths: tuple[int, ...] | None = None,
         shift: int | None = None,
     ) -> "Call":
-        """The call with all that follows; queries are the last keys where no shift is given.
+        """Return the call with everything that follows from its sizes and its mask.
 
-        Limits of a band that no query reaches are left out, and a single query is given only
-        the keys that it sees, so that under a causal mask or a window it sees all of them.
+        Without a ``shift`` the queries are the last positions of the keys. Limits of a band
+        that no query reaches are dropped, and a single query keeps only the keys it attends
+        to, so that under a causal mask or a window it attends to all of them.
 
         >>> import torch
         >>> q, k = torch.zeros(1, 2, 1, 4), torch.zeros(1, 2, 9, 4)
@@ -74,37 +69,45 @@ class Call(NamedTuple):
         >>> call.sees_all, tuple(call.k.shape)
         (True, (1, 2, 3, 4))
         """
-        if not only_run():  # what is recorded runs with other sizes later: derive nothing
-            return cls(q, k, v, mask, scale, dropout, only_run=False)
+        if not only_run():
+            return cls(q, k, v, mask, scale, dropout, is_eager=False)
         n_query, n_key = q.shape[-2], k.shape[-2]
         if shift is None:
             shift = n_key - n_query
-        band, sees_all = _band(mask) if lengths is None else None, mask is None
-        if band is not None and not sees_all:
+        band = _band(mask) if lengths is None else None
+        if band is not None and mask is not None:
             low, high = band.keys(shift, shift + n_query, n_key)
             if n_query == 1 and low < high:
                 k, v, n_key = k[..., low:high, :], v[..., low:high, :], high - low
                 band = NO_LIMIT
             else:
                 band = band.within(n_query, n_key, shift)
-            sees_all = band.ahead is None and band.behind is None
-        known = n_query, n_key, shift, band, sees_all
-        return cls(q, k, v, mask, scale, dropout, spend_q, lengths, *known)
+        sees_all = band is not None and band.ahead is None and band.behind is None
+        return cls(
+            q, k, v, mask, scale, dropout, lengths, n_query, n_key, shift, band, sees_all
+        )
 
     def part(
         self, q: Queries, k: Keys, v: Values, mask: Any, shift: int | None = None
     ) -> "Call":
-        """The call about some of these heads under another mask; the rest is as here."""
-        return Call.of(
-            q,
-            k,
-            v,
-            mask,
-            scale=self.scale,
-            dropout=self.dropout,
-            spend_q=self.spend_q,
-            shift=shift,
-        )
+        """Return the call about a part of these tensors, under another mask."""
+        return Call.of(q, k, v, mask, scale=self.scale, dropout=self.dropout, shift=shift)
+
+
+class Kernel(NamedTuple):
+    """A row of the table of kernels.
+
+    ``unsupported_reason`` says in a few words why the kernel cannot serve a call, and returns
+    None if it can; ``attend`` computes z.
+    """
+
+    name: str
+    unsupported_reason: Callable[[Call], str | None]
+    attend: Callable[[Call], HeadOutputs]
+
+
+NOT_A_BAND = "the mask is more than a band"
+DROPOUT = "weights are dropped"
 
 
 def _band(mask: Any) -> Band | None:

@@ -1,8 +1,8 @@
-"""Masks that are rules, on a GPU: FlexAttention compiles the rule into the kernel.
+"""Predicates on a GPU: FlexAttention compiles the predicate into the kernel.
 
 A block mask says which blocks of 128 × 128 pairs hold anything; the others are skipped, and no
-(query × key) tensor of numbers exists. It is made once for all equal rules of a size, and anew
-in every call for a custom rule, which may read a tensor that has changed.
+(query × key) tensor of numbers exists. It is made once for all equal predicates of a size, and
+again in every call for a custom one, which may read a tensor that has changed.
 
 Compiling takes seconds. Few queries, as in decoding, are left to a boolean tensor, and a new
 number of keys compiles nothing: from the second on, torch takes sizes as variables.
@@ -18,28 +18,46 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import checks, masks
-from mhsa_lib.fused.call import Call
+from mhsa_lib.fused.call import DROPOUT, Call, Kernel
 from mhsa_lib.shapes import HeadOutputs
 
 FEWEST = 128
-"""Fewer queries than fill one block of 128 × 128 are not worth compiling for: not measured."""
+"""Queries that fill one block of 128 × 128; fewer are not worth seconds of compiling."""
 
+# torch.__version__ compares as a version here, not as a string. Before 2.7 FlexAttention with
+# sizes as variables failed (pytorch/pytorch#139064, #146745).
 TAKES_ANY_SIZE = torch.__version__ >= "2.7"
-"""Before, FlexAttention with sizes as variables failed (pytorch/pytorch#139064, #146745)."""
-
 
 NARROWEST = 16
-"""Columns of a head that the compiled kernel needs at least."""
+"""Dimensions of a head that the compiled kernel needs at least."""
+
+
+def _flex_unsupported_reason(call: Call) -> str | None:
+    q = call.q
+    if q.is_cpu:
+        return "on a CPU"
+    if not isinstance(call.mask, masks.Predicate):
+        return "the mask is a tensor, not a predicate"
+    if q.device.type != "cuda":
+        return "not on CUDA"
+    if not TAKES_ANY_SIZE:
+        return "this torch compiles for one size only"
+    if call.n_query < FEWEST or q.shape[-1] < NARROWEST or q.ndim != 4:
+        return f"fewer than {FEWEST} queries, or of fewer than {NARROWEST} dimensions"
+    return DROPOUT if call.dropout else None
 
 
 def attend_by_flex(call: Call) -> HeadOutputs:
-    """z under a predicate; a query that sees nothing gets zeros."""
+    """Compute z under a predicate; a query that attends to nothing gets zeros."""
     q, k, mask = call.q, call.k, call.mask
     made = _kept if mask.fixed else _blocks
-    with torch.inference_mode(False):  # a later call may need gradients, and find them kept
+    with torch.inference_mode(False):  # blocks are kept, and a later call may need gradients
         blocks = made(mask, len(q), q.shape[-3], q.shape[-2], k.shape[-2], q.device)
     kernel, grouped = _kernel(q.device.type), q.shape[-3] != k.shape[-3]
     return kernel(q, k, call.v, block_mask=blocks, scale=call.scale, enable_gqa=grouped)
+
+
+FLEX = Kernel("FlexAttention", _flex_unsupported_reason, attend_by_flex)
 
 
 def _blocks(
@@ -53,7 +71,7 @@ def _blocks(
     from torch.nn.attention.flex_attention import create_block_mask
 
     mask = mask.to(device)
-    # A tensor, because a number would be a constant of the compiled kernel.
+    # A number would be a constant of the compiled kernel, and each new one compile again.
     shift = torch.tensor(n_key - n_query, device=device)
     # The first and the last position: what a rule refuses it refuses here, not in the kernel.
     position = torch.tensor([0, max(n_key - 1, 0)], device=device)
@@ -75,7 +93,7 @@ _kept = lru_cache(maxsize=32)(_blocks)
 
 
 def _of_one_head(allowed: Tensor, b: Tensor, h: Tensor) -> Tensor:
-    """The answer for one pair, where a rule that knows batches or heads answers for all."""
+    """Return the answer for one pair of a predicate that has axes for batch or head."""
     if allowed.ndim == 0:
         return allowed
     by_batch, by_head = ((1,) * 4 + tuple(allowed.shape))[-4:-2]
@@ -85,7 +103,7 @@ def _of_one_head(allowed: Tensor, b: Tensor, h: Tensor) -> Tensor:
 
 @lru_cache(maxsize=1)
 def _kernel(device: str) -> Callable[..., Tensor]:
-    """Compiled on a GPU, where it is a kernel; as it is elsewhere, where it is only right."""
+    """Return FlexAttention, compiled on a GPU; elsewhere it is only right, and slow."""
     from torch.nn.attention.flex_attention import flex_attention
 
     kernel: Any = flex_attention

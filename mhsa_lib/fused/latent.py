@@ -1,8 +1,8 @@
 """Latent attention with fused kernels, and a cache of nothing but latents.
 
-Many queries, as in a prompt, meet keys and values made once from the latents. A single query
-goes into the space of the latents instead, where all heads share one key and one value, the
-latent itself: its row is read once for all heads and nothing is made again.
+Many queries, as in a prompt, attend to keys and values made once from the latents. A single
+query is moved into the space of the latents instead, where all heads share one key and one
+value, the latent itself: each latent is read once for all heads, and no key is made again.
 
 Source: DeepSeek-AI, "DeepSeek-V2", section 2.1.2, arXiv 2405.04434.
 """
@@ -18,20 +18,21 @@ from mhsa_lib import checks, masks
 from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.cache.static import Decodes, PreallocatedCache
 from mhsa_lib.functional import concat_heads
-from mhsa_lib.fused import dispatch
+from mhsa_lib.fused import kernels
 from mhsa_lib.shapes import HeadOutputs, Tokens
 from mhsa_lib.stages import Concat, Wire
 from mhsa_lib.tracing.watched import bare, untouched
 from mhsa_lib.variants.latent import LatentAttend, LatentAttention, LatentSplit
 
-_NEVER_CALLED: tuple[type[nn.Module], ...] = (
-    LatentAttention,
-    LatentAttend,
-    Wire,
-    Wire,
-    nn.Dropout,
-    Concat,
-)
+_NEVER_CALLED: dict[str, type[nn.Module]] = {
+    "": LatentAttention,
+    "attend": LatentAttend,
+    "attend.scores": Wire,
+    "attend.weights": Wire,
+    "attend.dropout": nn.Dropout,
+    "concat": Concat,
+}
+"""Parts of the five stages whose work a kernel does, and the class each must have."""
 
 
 class FusedLatentAttention(Decodes):
@@ -101,7 +102,7 @@ class FusedLatentAttention(Decodes):
 
         Errors and gradients are those of ``FusedMultiHeadAttention.forward``.
         """
-        self._is_watched_in_vain()
+        self._reject_ineffective_hooks()
         if cache is None:
             q, *latents = self.attention.project(x, x if context is None else context)
             return self._made(q, latents, mask)
@@ -127,11 +128,10 @@ class FusedLatentAttention(Decodes):
         q, k, v = self.attention.split(q, *latents, positions)
         return self.attention.W_O(concat_heads(self._attend(q, k, v, mask)))
 
-    def _is_watched_in_vain(self) -> None:
-        """Refuse what was put around stages that are never called: it would do nothing."""
-        attention, attend = self.attention, self.attention.attend
-        stages = attention, attend, attend.scores, attend.weights, attend.dropout
-        for stage, kind in zip((*stages, attention.concat), _NEVER_CALLED, strict=True):
+    def _reject_ineffective_hooks(self) -> None:
+        """Refuse hooks on parts that are never called, because they would do nothing."""
+        for path, kind in _NEVER_CALLED.items():
+            stage = self.attention.get_submodule(path)
             if type(stage).forward is not kind.forward or not untouched(stage):
                 raise ValueError(
                     f"{type(stage).__name__} has a hook, an edit, a trace or another forward, "
@@ -146,7 +146,7 @@ class FusedLatentAttention(Decodes):
         return read and bare(split, LatentSplit)
 
     def _absorbed(self, q: Tensor, rows: Tensor, mask: Any, positions: Tensor) -> Tensor:
-        """One query per sequence: its heads lie where other attention has its queries."""
+        """Attend with one query per sequence; its heads take the place of the queries."""
         split, (d_latent, _) = self.attention.split, self.widths
         nope, rope = split.queries(q, rows, positions)
         W_UK, W_UV = split.W_UK.weight, split.W_UV.weight
@@ -160,11 +160,11 @@ class FusedLatentAttention(Decodes):
         return self.attention.W_O(concat_heads(z))
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Any) -> HeadOutputs:
-        """Keys and values of unequal width are made equal: kernels take no others."""
+        """Run a kernel, with keys and values padded to one width, as kernels need them."""
         attend, d_value = self.attention.attend, v.shape[-1]
-        if k.shape[-1] != d_value:  # padding by nothing is a copy too
+        if k.shape[-1] != d_value:  # padding by nothing would copy
             width = max(k.shape[-1], d_value)
             q, k, v = (F.pad(t, (0, width - t.shape[-1])) for t in (q, k, v))
         dropout = attend.dropout.p if attend.dropout.training else 0.0
-        z = dispatch.attend(q, k, v, mask, scale=attend.scale, dropout=dropout)
+        z = kernels.attend(q, k, v, mask, scale=attend.scale, dropout=dropout)
         return z[..., :d_value]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import masks
-from mhsa_lib.fused import conditions, onednn
+from mhsa_lib.fused import cpu
 from mhsa_lib.masks.structure import positions
 from mhsa_lib.tracing.watched import only_run
 
@@ -36,10 +36,17 @@ def lengths_of(mask: Any, x: Tensor, dropout: float = 0.0) -> tuple[int, ...] | 
     if lengths is None or not known or len(lengths) != len(x):
         return None
     trained = (torch.is_grad_enabled() or dropout) and x.is_cpu
-    if trained and conditions.is_short(onednn.computing_in(x), *[x.shape[1]] * 2):
+    if trained and cpu.are_few_in_bfloat16(_computed_dtype(x), *[x.shape[1]] * 2):
         return None
     lengths = tuple(min(length, x.shape[1]) for length in lengths)
     return None if sum(lengths) == x.shape[0] * x.shape[1] else lengths
+
+
+def _computed_dtype(x: Tensor) -> torch.dtype:
+    """Return the dtype of a product with x: its own, or that of autocast on a CPU."""
+    if not torch.is_autocast_enabled("cpu") or x.dtype is torch.float64 or not x.is_cpu:
+        return x.dtype
+    return torch.get_autocast_dtype("cpu")
 
 
 def places(lengths: tuple[int, ...], n_tokens: int, device: torch.device) -> Tensor:

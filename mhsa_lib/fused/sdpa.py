@@ -1,70 +1,133 @@
-"""PyTorch's own kernel, ``F.scaled_dot_product_attention`` (SDPA), and the masks it knows.
+"""``F.scaled_dot_product_attention`` (SDPA), PyTorch's own kernel, and the masks it knows.
 
 It never writes the weights of all tokens to memory. It knows "no mask", "causal" and "this
-boolean tensor", and takes a query that sees nothing for one that sees everything.
+boolean tensor". A query that may attend to nothing attends to everything there, so such rows
+are set to zero here.
 
 Source: Dao et al., "FlashAttention", arXiv 2205.14135.
 """
 
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.compiler import is_compiling
 
-from mhsa_lib import masks
-from mhsa_lib.fused.call import Call
+from mhsa_lib import functional, masks
+from mhsa_lib.fused.call import DROPOUT, NOT_A_BAND, Call, Kernel
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 
 
-def attend_by_sdpa(call: Call) -> HeadOutputs:
-    """Every query looks at every key."""
-    return sdpa(call.q, call.k, call.v, call)
-
-
-def attend_causally_by_sdpa(call: Call) -> HeadOutputs:
-    """No query looks ahead: as many queries as keys, because SDPA counts both from the first.
-
-    A flag and no tensor: an explicit causal mask took 1.06 of the time at 512 tokens and 1.75
-    at 2,048 (float32, two cores of a Sapphire Rapids Xeon).
-    """
-    return sdpa(call.q, call.k, call.v, call, is_causal=True)
-
-
-def attend_under_a_tensor(call: Call) -> HeadOutputs:
-    """As a boolean tensor says, or a rule written out as one."""
-    return under(call.q, call.k, call.v, call.mask, call)
-
-
-def attend_at_any_length(call: Call) -> HeadOutputs:
-    """What is recorded now is run with other lengths later: no decision may rest on them."""
-    q, k, mask = call.q, call.k, call.mask
-    causal = isinstance(mask, masks.Predicate) and mask.structure.is_band(ahead=0)
-    if causal and _surely_equal(q.shape[-2], k.shape[-2]):
-        return attend_causally_by_sdpa(call)
-    return attend_by_sdpa(call) if mask is None else attend_under_a_tensor(call)
-
-
 def sdpa(q: Queries, k: Keys, v: Values, call: Call, **mask: Any) -> HeadOutputs:
-    """SDPA with the scale and the dropout of a call, whose q, k and v these may be parts of."""
-    grouped = bool(q.shape[-3] != k.shape[-3])  # under torch.jit.trace a size is a tensor
+    """Run SDPA with the scale and dropout of a call; q, k and v may be parts of its own."""
+    grouped = bool(q.shape[-3] != k.shape[-3])  # a tensor under torch.jit.trace
+    if grouped and q.is_cuda and not _flash_takes(q, mask):
+        # Flash and math are the only backends on a GPU that take fewer KV heads, and math
+        # writes all weights. Repeated heads cost memory linear in the length instead.
+        k, v = (functional.share_heads(t, q.shape[-3]) for t in (k, v))
+        grouped = False
     return F.scaled_dot_product_attention(
         q, k, v, **mask, scale=call.scale, dropout_p=call.dropout, enable_gqa=grouped
     )
 
 
-def under(q: Queries, k: Keys, v: Values, mask: Any, call: Call) -> HeadOutputs:
-    """SDPA under a mask as a tensor; a query that sees nothing gets zeros."""
+def _flash_takes(q: Queries, mask: dict[str, Any]) -> bool:
+    half = q.dtype in (torch.float16, torch.bfloat16)
+    return half and q.shape[-1] <= 256 and mask.get("attn_mask") is None
+
+
+def masked_sdpa(q: Queries, k: Keys, v: Values, mask: Any, call: Call) -> HeadOutputs:
+    """Run SDPA under a mask written out as a boolean tensor."""
     allowed = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
     assert isinstance(allowed, Tensor), "no mask is not a mask"
-    sees_nothing = ~allowed.any(dim=-1, keepdim=True)
-    z = sdpa(q, k, v, call, attn_mask=allowed | sees_nothing)
-    return z.masked_fill(sees_nothing, 0.0)
+    fully_masked = ~allowed.any(dim=-1, keepdim=True)
+    z = sdpa(q, k, v, call, attn_mask=allowed | fully_masked)
+    return z.masked_fill(fully_masked, 0.0)
 
 
-def _surely_equal(n: Any, m: Any) -> bool:
-    if not is_compiling():  # torch.jit writes no condition down
-        return False
-    from torch.fx.experimental.symbolic_shapes import statically_known_true
+# --- every query attends to every key --------------------------------------------------------
 
-    return statically_known_true(n == m)
+
+def _unmasked_unsupported_reason(call: Call) -> str | None:
+    return None if call.sees_all else "not every query attends to every key"
+
+
+def attend_unmasked(call: Call) -> HeadOutputs:
+    """Compute z where every query attends to every key."""
+    return sdpa(call.q, call.k, call.v, call)
+
+
+UNMASKED = Kernel("SDPA", _unmasked_unsupported_reason, attend_unmasked)
+
+
+# --- causal ----------------------------------------------------------------------------------
+
+
+def causal_unsupported_reason(call: Call) -> str | None:
+    """Say why SDPA's causal flag does not express the mask of a call."""
+    if call.band is None:
+        return NOT_A_BAND
+    if call.band.ahead != 0 or call.band.behind is not None:
+        return "the band is not the causal one"
+    # SDPA counts queries and keys from the first, so a cache's later queries do not fit.
+    return "not as many queries as keys" if call.shift != 0 else None
+
+
+def attend_causally(call: Call) -> HeadOutputs:
+    """Compute z under a causal mask by a flag, without any (query × key) tensor."""
+    return sdpa(call.q, call.k, call.v, call, is_causal=True)
+
+
+# --- one query, as in decoding ---------------------------------------------------------------
+
+
+def one_query_unsupported_reason(call: Call) -> str | None:
+    """Say why a call is not a single query that attends to every key."""
+    if call.n_query != 1:
+        return "not one query"
+    if not call.sees_all:
+        return "the query does not attend to every key"
+    return DROPOUT if call.dropout else None
+
+
+def attend_one_query(call: Call) -> HeadOutputs:
+    """Compute z of a single query, with the heads of a group as the rows of one head.
+
+    All the time of such a call goes into reading keys and values. ``enable_gqa`` would read
+    them again for every query head; as rows, the heads of a group read them once.
+
+    Source: Shazeer, "Fast Transformer Decoding", arXiv 1911.02150.
+    """
+    group = call.q.shape[-3] // call.k.shape[-3]
+    return rows_to_heads(sdpa(heads_to_rows(call.q, group), call.k, call.v, call), group)
+
+
+ONE_QUERY = Kernel("one query", one_query_unsupported_reason, attend_one_query)
+
+
+def heads_to_rows(q: Tensor, group: int) -> Tensor:
+    """Turn the heads of every group into the rows of one head: (…, kv_head, group, d_head)."""
+    return q.unflatten(-3, (-1, group)).squeeze(-2) if group > 1 else q
+
+
+def rows_to_heads(z: Tensor, group: int) -> Tensor:
+    """Turn rows back into heads of one query each."""
+    return z.flatten(-3, -2).unsqueeze(-2) if group > 1 else z
+
+
+# --- a boolean tensor ------------------------------------------------------------------------
+
+
+def _tensor_unsupported_reason(call: Call) -> str | None:
+    is_rule = isinstance(call.mask, masks.Predicate)
+    return "the mask is a predicate, on a CPU" if is_rule and call.q.is_cpu else None
+
+
+def attend_under_a_tensor(call: Call) -> HeadOutputs:
+    """Compute z under a boolean tensor, or under a predicate written out as one."""
+    return masked_sdpa(call.q, call.k, call.v, call.mask, call)
+
+
+UNDER_A_TENSOR = Kernel(
+    "SDPA under a tensor", _tensor_unsupported_reason, attend_under_a_tensor
+)

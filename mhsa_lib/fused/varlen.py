@@ -13,25 +13,40 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib.fused.call import Call
+from mhsa_lib.fused.call import DROPOUT, Call, Kernel
+from mhsa_lib.fused.cpu import concatenated_unsupported_reason
 from mhsa_lib.shapes import HeadOutputs
 
-PASSED = {
+NEEDED = {
     *("query", "key", "value", "cu_seq_q", "cu_seq_k", "max_q", "max_k"),
     *("scale", "window_size", "enable_gqa"),
 }
-"""What torch's function has to take. It came before some of its arguments did."""
+"""The arguments that are passed; torch's function came before some of them did."""
+
+
+def _varlen_unsupported_reason(call: Call) -> str | None:
+    if reason := concatenated_unsupported_reason(call):
+        return reason
+    if call.q.device.type != "cuda":
+        return "not on CUDA"
+    if call.q.dtype not in (torch.float16, torch.bfloat16):
+        return "numbers of more than 16 bits"
+    if call.dropout:
+        return DROPOUT
+    if call.mask.structure.band.ahead not in (None, 0):
+        return "queries attend to some future keys, but not to all"
+    return None if torch_kernel() is not None else "this torch has no kernel for it"
 
 
 def attend_by_varlen(call: Call) -> HeadOutputs:
-    """z of (head, token, d_head), the tokens of all sequences one after the other."""
-    one_kernel, lengths, band = kernel(), call.lengths, call.mask.structure.band
-    assert one_kernel is not None, "conditions.against_varlen was not asked"
-    assert lengths is not None, "sequences do not lie end to end"
-    ends = running(lengths, call.q.device)
+    """Compute z of (head, token, d_head), in which the sequences follow one another."""
+    kernel, lengths, band = torch_kernel(), call.lengths, call.mask.structure.band
+    assert kernel is not None, "a call is not for varlen where torch has no kernel"
+    assert lengths is not None, "a call is not for varlen without lengths"
+    ends = running_sums(lengths, call.q.device)
     before, after = (-1 if limit is None else limit for limit in (band.behind, band.ahead))
     Q, K, V = (t.transpose(0, 1) for t in (call.q, call.k, call.v))
-    z = one_kernel(
+    z = kernel(
         query=Q,
         key=K,
         value=V,
@@ -47,20 +62,23 @@ def attend_by_varlen(call: Call) -> HeadOutputs:
     return z.transpose(0, 1)
 
 
+VARLEN = Kernel("varlen", _varlen_unsupported_reason, attend_by_varlen)
+
+
 @lru_cache(maxsize=1)
-def kernel() -> Callable[..., Any] | None:
-    """torch's function, if the installed torch has one that takes all that is passed."""
+def torch_kernel() -> Callable[..., Any] | None:
+    """Return torch's function, if the installed torch has one that takes all we pass."""
     if find_spec("torch.nn.attention.varlen") is None:
         return None
     from torch.nn.attention.varlen import varlen_attn
 
-    return varlen_attn if set(inspect.signature(varlen_attn).parameters) >= PASSED else None
+    return varlen_attn if set(inspect.signature(varlen_attn).parameters) >= NEEDED else None
 
 
-def running(lengths: tuple[int, ...], device: torch.device) -> Tensor:
-    """Where each sequence begins, and the end of the last.
+def running_sums(lengths: tuple[int, ...], device: torch.device) -> Tensor:
+    """Return where each sequence begins, and the end of the last.
 
-    >>> running((2, 3), torch.device("cpu"))
+    >>> running_sums((2, 3), torch.device("cpu"))
     tensor([0, 2, 5], dtype=torch.int32)
     """
     sums = itertools.accumulate(lengths, initial=0)

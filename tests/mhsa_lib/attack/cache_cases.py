@@ -20,7 +20,7 @@ from tests.mhsa_lib.attack import attentions, rules
 from tests.mhsa_lib.attack.definitions import definition
 from tests.mhsa_lib.attack.draw import Draw
 from tests.mhsa_lib.attack.outcome import Finding, close
-from tests.mhsa_lib.attack.problem import MODES, library
+from tests.mhsa_lib.attack.problem import MODES
 
 
 @dataclass
@@ -49,8 +49,6 @@ def case(draw: Draw) -> None:
     draw.note(way=f"{kind} cache", dtype=dtype, legal=True)
     compute = definition(source)
     preallocated = kind.startswith("fused")
-    if kind == "fused" and draw.chance(0.3):
-        module.pack()
     window = draw.one((None, None, 1, 2, 3, 5))
     batch, steps = draw.whole(1, 3), draw.whole(1, 7)
     sizes = [draw.one((1, 1, 1, 2, 3, 7)) for _ in range(steps)]
@@ -66,7 +64,7 @@ def case(draw: Draw) -> None:
         draw.note(way=f"{kind} cache, another default device")
     if mode == "mixed":
         draw.note(way=f"{kind} cache, mixed modes")
-    with library(draw), ExitStack() as stack:
+    with ExitStack() as stack:
         if mode != "mixed":
             stack.enter_context(MODES[mode]())
         if preallocated:

@@ -5,7 +5,7 @@ import torch
 from tests.mhsa_lib.attack import fused_ways, transforms
 from tests.mhsa_lib.attack.draw import Draw
 from tests.mhsa_lib.attack.outcome import Finding
-from tests.mhsa_lib.attack.problem import Problem, drawn, library, surroundings, weights
+from tests.mhsa_lib.attack.problem import Problem, drawn, surroundings, weights
 
 
 def case(draw: Draw) -> None:
@@ -16,14 +16,13 @@ def case(draw: Draw) -> None:
     }
     way = draw.random.choices(list(ways), list(ways.values()))[0]
     draw.note(way=way)
-    with library(draw):
-        if way == "transform":
-            transforms.transformed(draw, drawn(draw, plain=True, many=200))
-        elif way == "poison":
-            poisoned(draw, drawn(draw))
-        else:
-            many = {"checkpoint with dropout": 300, "hooks": 200, "replaced": 200}.get(way, 0)
-            fused_ways.WAYS[way][0](draw, drawn(draw, many=many))
+    if way == "transform":
+        transforms.transformed(draw, drawn(draw, plain=True, many=200))
+    elif way == "poison":
+        poisoned(draw, drawn(draw))
+    else:
+        many = {"checkpoint with dropout": 300, "hooks": 200, "replaced": 200}.get(way, 0)
+        fused_ways.WAYS[way][0](draw, drawn(draw, many=many))
 
 
 def poisoned(draw: Draw, p: Problem) -> None:

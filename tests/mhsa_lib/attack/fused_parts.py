@@ -36,8 +36,6 @@ def replaced(draw: Draw, p: Problem) -> None:
         ("adapter", "quiet adapter", "parametrized", "weight_norm", "old norm"), "how"
     )
     own, target = p.module, p.module.get_submodule(part)
-    if draw.chance(0.3):
-        own.pack()
     true = dict(own.named_parameters())
     effective = target.weight.detach().clone()
     if "adapter" in how:

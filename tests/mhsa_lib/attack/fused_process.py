@@ -6,7 +6,7 @@ import torch
 
 from mhsa_lib import FusedMultiHeadAttention
 from tests.mhsa_lib.attack.draw import Draw
-from tests.mhsa_lib.attack.problem import Problem, first_measurement, surroundings
+from tests.mhsa_lib.attack.problem import Problem, surroundings
 
 
 def in_threads(draw: Draw, p: Problem) -> None:
@@ -39,17 +39,16 @@ def built_elsewhere(draw: Draw, p: Problem) -> None:
     device = draw.one(("cpu", "meta"), "device")
     m, old = p.module, torch.get_default_dtype()
     options = {"n_kv_heads": m.n_kv_heads, "d_head": m.d_head, "bias": m.W_O.bias is not None}
-    with first_measurement():
-        try:
-            torch.set_default_dtype(dtype)
-            with torch.device(device):
-                other = FusedMultiHeadAttention(m.d_model, m.n_heads, **options)
-        finally:
-            torch.set_default_dtype(old)
-        other = other.to_empty(device="cpu").to(m.W_O.weight.dtype)
-        other.load_state_dict(m.state_dict())
-        with surroundings(draw, p):
-            p.holds(p.call(other))
+    try:
+        torch.set_default_dtype(dtype)
+        with torch.device(device):
+            other = FusedMultiHeadAttention(m.d_model, m.n_heads, **options)
+    finally:
+        torch.set_default_dtype(old)
+    other = other.to_empty(device="cpu").to(m.W_O.weight.dtype)
+    other.load_state_dict(m.state_dict())
+    with surroundings(draw, p):
+        p.holds(p.call(other))
 
 
 def other_defaults(draw: Draw, p: Problem) -> None:

@@ -22,9 +22,6 @@ def plain(draw: Draw, p: Problem) -> None:
     """As it is, in every mode, with gradients of some of the leaves."""
     draw.note(legal=True)
     p.module.train(draw.chance(0.5))
-    if draw.chance(0.2):
-        p.module.pack()
-        draw.note(packed=True)
     candidates = dict(p.module.named_parameters())
     for parameter in candidates.values():
         parameter.requires_grad_(draw.chance(0.7))

@@ -15,8 +15,6 @@ from tests.mhsa_lib.attack.problem import Problem, apart, surroundings, weights
 def copies(draw: Draw, p: Problem) -> None:
     """Deep copies, pickles, and another module that loads the state."""
     draw.note(legal=True)
-    if draw.chance(0.5):
-        p.module.pack()
     kind = draw.one(("deepcopy", "pickle", "state_dict", "meta"), "copy")
     m = p.module
     if kind == "deepcopy":
@@ -44,9 +42,6 @@ def copies(draw: Draw, p: Problem) -> None:
 def functional(draw: Draw, p: Problem) -> None:
     """Other weights in each call, without touching those of the module."""
     draw.note(legal=True)
-    if draw.chance(0.5):
-        p.module.pack()
-        draw.note(packed=True)
     some = draw.some(["W_QKV.weight", "W_O.weight"]) or ["W_O.weight"]
     with surroundings(draw, p):
         for _ in range(3):
@@ -62,9 +57,6 @@ def functional(draw: Draw, p: Problem) -> None:
 def changed(draw: Draw, p: Problem) -> None:
     """Weights that change between two calls, in every way in which they do."""
     draw.note(legal=True)
-    if draw.chance(0.6):
-        p.module.pack()
-        draw.note(packed=True)
     ways = ("optimizer", "data", "load_state_dict", "inference", "assigned", "new parameter")
     mode = draw.one(("grad", "no_grad", "no_grad"))
     for _ in range(draw.whole(2, 4)):
@@ -85,8 +77,6 @@ def _change(module: nn.Module, way: str) -> None:
     elif way == "data":
         for name, w in module.named_parameters():
             w.data.copy_(new[name])
-        if getattr(module.W_O, "_packs", None) is not None:
-            module.pack()  # as its docstring says
     elif way == "load_state_dict":
         module.load_state_dict(new)
     elif way == "assigned":

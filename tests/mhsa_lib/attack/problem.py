@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import FusedMultiHeadAttention
-from mhsa_lib.fused import blas, onednn
 from tests.mhsa_lib.attack import layouts, oracle, rules
 from tests.mhsa_lib.attack.draw import Draw
 from tests.mhsa_lib.attack.outcome import Finding, close, same
@@ -205,31 +204,3 @@ def surroundings(draw: Draw, p: Problem | None = None, mode: str = "") -> Iterat
         if p is not None and p.autocast:
             stack.enter_context(torch.autocast("cpu", torch.bfloat16))
         yield mode
-
-
-@contextmanager
-def library(draw: Draw) -> Iterator[None]:
-    """As on a processor where oneDNN is the faster library, or is not: no stopwatch decides."""
-    by_onednn = draw.chance(0.5) and onednn.is_here()
-    draw.note(onednn=by_onednn)
-    real, blas.is_faster = blas.is_faster, lambda: by_onednn
-    try:
-        yield
-    finally:
-        blas.is_faster = real
-
-
-PROBE = blas.is_faster
-
-
-@contextmanager
-def first_measurement() -> Iterator[None]:
-    """As in a new process, where it was not measured yet which library is the faster."""
-    forget = getattr(PROBE, "cache_clear", lambda: None)
-    forced, blas.is_faster = blas.is_faster, PROBE
-    forget()
-    try:
-        yield
-    finally:
-        blas.is_faster = forced
-        forget()

@@ -7,10 +7,11 @@ from unittest.mock import patch
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from mhsa_lib import masks
 from mhsa_lib.cache.ring import RingIndex
-from mhsa_lib.fused import dispatch, linear
+from mhsa_lib.fused import kernels
 from mhsa_lib.masks.structure import Band, Structure
 from mhsa_lib.stages import Attend
 from tests.mhsa_lib.attack import oracle, trace_effects
@@ -32,12 +33,12 @@ def finding(target: str, planted: Callable[[], object], most: int = 150) -> str:
 
 
 def other_scale():
-    real = dispatch.attend
+    real = kernels.attend
 
     def attend(*args, scale, **options):
         return real(*args, scale=1.02 * scale, **options)
 
-    return patch.object(dispatch, "attend", attend)
+    return patch.object(kernels, "attend", attend)
 
 
 def causal_off_by_one():
@@ -50,7 +51,7 @@ def no_bias():
     def forward(self, x):
         return F.linear(x, self.weight)
 
-    return patch.object(linear.Linear, "forward", forward)
+    return patch.object(nn.Linear, "forward", forward)
 
 
 def positions_off_by_one():

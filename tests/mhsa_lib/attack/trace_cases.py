@@ -10,7 +10,7 @@ from torch import nn
 from tests.mhsa_lib.attack import attentions, rules
 from tests.mhsa_lib.attack.draw import Draw
 from tests.mhsa_lib.attack.outcome import identical, same
-from tests.mhsa_lib.attack.problem import MODES, library
+from tests.mhsa_lib.attack.problem import MODES
 from tests.mhsa_lib.attack.trace_effects import effect, wires
 from tests.mhsa_lib.attack.trace_refusals import compiled, copied, raises, threads
 from tests.mhsa_lib.attack.trace_watchers import any_order, nested
@@ -32,7 +32,7 @@ def case(draw: Draw) -> None:
     mask = rules.anything(draw, batch, module.n_heads, n, n)
     draw.note(x=tuple(x.shape))
     before = hooks_of(module)
-    with library(draw), MODES[draw.one(("grad", "no_grad", "inference"), "mode")]():
+    with MODES[draw.one(("grad", "no_grad", "inference"), "mode")]():
         y = module(x, mask=mask.given)
         WAYS[way](draw, module, x, mask, y)
         same("hooks left behind", hooks_of(module), before)

@@ -23,7 +23,6 @@ from tests.mhsa_lib.attack import attentions, oracle, rules
 from tests.mhsa_lib.attack.definitions import definition, five
 from tests.mhsa_lib.attack.draw import Draw
 from tests.mhsa_lib.attack.outcome import close
-from tests.mhsa_lib.attack.problem import library
 
 EPS = 1e-9
 """Float64 at these sizes: 8 walks of 10⁴ roundings, and scores of up to 10³."""
@@ -39,7 +38,7 @@ def case(draw: Draw) -> None:
     way = draw.one(
         ("formula", "formula", "is plain", "future", "order", "padding", "alone"), "way"
     )
-    with library(draw), torch.set_grad_enabled(draw.chance(0.5)):
+    with torch.set_grad_enabled(draw.chance(0.5)):
         WAYS[way](draw)
 
 

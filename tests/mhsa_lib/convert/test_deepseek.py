@@ -182,7 +182,9 @@ def test_both_names_and_both_places_of_a_stretch_are_read(kind, key, stretch):
 @pytest.mark.bothways
 @pytest.mark.parametrize("kind", PARTS)
 def test_what_is_not_converted_is_refused(kind):
-    words = "Linear has no conversion by convert.from_deepseek; only DeepseekV2Attention or Deep"
+    words = (
+        "Linear has no conversion by convert.from_deepseek; only DeepseekV2Attention or Deep"
+    )
     with pytest.raises(TypeError, match=words):
         convert.from_deepseek(nn.Linear(12, 12))
     for name in ("q_b_proj", "kv_b_proj"):
@@ -218,5 +220,7 @@ def test_a_class_of_the_same_name_from_elsewhere_is_refused():
 def test_a_way_to_attend_of_ones_own_is_refused(kind):
     module, _ = deepseek(kind)
     module.config._attn_implementation = "mine"
-    with pytest.raises(ValueError, match="_attn_implementation='mine' is not an attention of transformers"):
+    with pytest.raises(
+        ValueError, match="_attn_implementation='mine' is not an attention of transformers"
+    ):
         convert.from_deepseek(module)

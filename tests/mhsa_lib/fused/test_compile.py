@@ -6,9 +6,11 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export import Dim, export
 from torch.testing import assert_close
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from mhsa_lib import FusedMultiHeadAttention, masks, trace
-from mhsa_lib.fused import linear_by
+from mhsa_lib.fused import outside_the_graph
 from tests.helpers.drawn import mha, rand
 
 pytestmark = pytest.mark.nohook
@@ -61,7 +63,7 @@ class Masked(nn.Module):
 
 def small(mask=None, **options):
     torch.manual_seed(0)
-    return Masked(FusedMultiHeadAttention(12, 6, bias=True, **options).pack(), mask)
+    return Masked(FusedMultiHeadAttention(12, 6, bias=True, **options), mask)
 
 
 @pytest.mark.parametrize("grad", [pytest.param(False, marks=pytest.mark.slow), True])
@@ -70,7 +72,7 @@ def test_a_compiled_pass_takes_any_length(mask, grad):
     fused = small(mask, n_kv_heads=2)
     torch.compiler.reset()
     program = torch.compile(fused, fullgraph=True, backend="aot_eager", dynamic=True)
-    with linear_by("onednn"), torch.set_grad_enabled(grad):
+    with torch.set_grad_enabled(grad):
         for n in OTHER_LENGTHS:
             x = torch.randn(2, n, 12)
             assert_close(program(x), fused(x), atol=1e-5, rtol=1e-5)
@@ -80,7 +82,7 @@ def test_a_compiled_pass_takes_any_length(mask, grad):
 @pytest.mark.parametrize("mask", MASKS, ids=str)
 def test_an_exported_pass_takes_any_length(mask, n, grad):
     fused = small(mask, n_kv_heads=2)
-    with linear_by("onednn"), torch.set_grad_enabled(grad):
+    with torch.set_grad_enabled(grad):
         given = (torch.randn(2, n, 12),)
         program = export(fused, given, dynamic_shapes=({1: Dim.DYNAMIC},)).module()
         for n_other in OTHER_LENGTHS[1:]:
@@ -116,7 +118,7 @@ def test_cross_attention_of_jit_trace_takes_any_two_lengths():
 @pytest.mark.parametrize("mask", [None, masks.causal, masks.sliding_window(3)], ids=str)
 def test_a_pass_of_jit_trace_takes_any_length(mask, n, grad):
     fused = small(mask, n_kv_heads=2)
-    with linear_by("onednn"), torch.set_grad_enabled(grad):
+    with torch.set_grad_enabled(grad):
         program = torch.jit.trace(fused, (torch.randn(2, n, 12),), check_trace=False)
         for n_other in OTHER_LENGTHS:
             x = torch.randn(3, n_other, 12)
@@ -144,3 +146,63 @@ def test_what_is_compiled_after_packing_uses_the_weights_of_now():
     program(x)
     fused.attention.W_O.weight.mul_(2.0)
     assert_close(program(x), fused(x), atol=1e-5, rtol=1e-5)
+
+
+# --- no (query × key) tensor in a compiled program -------------------------------------------
+
+LINEAR = [
+    masks.sliding_window(16),
+    masks.prefix(4),
+    masks.padding([3000]),
+    masks.causal & masks.key_padding([3000]),
+]
+
+
+def largest_tensor(program, *args, **options):
+    """The numbers in the largest tensor that a call makes, compiled parts and others."""
+    sizes = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out = func(*args, **(kwargs or {}))
+            sizes.extend(
+                t.numel() for t in pytree.tree_leaves(out) if isinstance(t, torch.Tensor)
+            )
+            return out
+
+    def backend(graph, inputs):
+        def run(*values):
+            with Watch():
+                return graph(*values)
+
+        return run
+
+    torch.compiler.reset()
+    with Watch():
+        torch.compile(program, backend=backend)(*args, **options)
+    return max(sizes)
+
+
+@pytest.mark.parametrize("mask", LINEAR, ids=str)
+@torch.no_grad()
+def test_a_compiled_pass_writes_no_query_by_key_tensor(mask):
+    n = 4096
+    fused, x = FusedMultiHeadAttention(8, 2).eval(), torch.randn(1, n, 8)
+    torch.compiler.reset()
+    assert_close(torch.compile(fused, backend="eager")(x, mask=mask), fused(x, mask=mask))
+    assert largest_tensor(lambda x: fused(x, mask=mask), x) < n * n / 8
+
+
+@pytest.mark.parametrize("mask", LINEAR, ids=str)
+@torch.no_grad()
+def test_one_graph_on_request_is_the_same_function(mask):
+    fused, x = FusedMultiHeadAttention(8, 2).eval(), torch.randn(1, 300, 8)
+    assert_close(compiled(fused)(x, mask=mask), fused(x, mask=mask))
+
+
+def test_where_torch_tells_nothing_of_the_graph_it_stays_whole(monkeypatch):
+    from torch._dynamo import symbolic_convert
+
+    monkeypatch.delattr(symbolic_convert.InstructionTranslatorBase, "current_tx", raising=False)
+    monkeypatch.delattr(symbolic_convert.InstructionTranslator, "current_tx", raising=False)
+    assert not outside_the_graph.graph_may_break()

@@ -27,7 +27,7 @@ def test_a_context_may_have_another_width(heads, d_context, bias, n_query, n_key
 @pytest.mark.parametrize("n", [1, 5, 300])
 @pytest.mark.parametrize("grad", [False, True])
 def test_packed_it_reads_contexts_of_another_width_at_every_length(n, grad):
-    fused = FusedMultiHeadAttention(12, 3, d_context=7, bias=True).pack()
+    fused = FusedMultiHeadAttention(12, 3, d_context=7, bias=True)
     attention, x, context = fused.to_attention(), torch.randn(2, n, 12), torch.randn(2, 9, 7)
     with torch.set_grad_enabled(grad):
         assert_close(fused(x, context), attention(x, context), atol=1e-5, rtol=1e-5)

@@ -11,7 +11,7 @@ from tests.mhsa_lib.fused.pairs import LENGTHS, both, rows
 def test_any_default_dtype(dtype):
     torch.set_default_dtype(dtype)
     try:
-        fused = FusedMultiHeadAttention(12, 3).pack()
+        fused = FusedMultiHeadAttention(12, 3)
         for n in (1, 5, 257):
             x = torch.randn(2, n, 12)
             for grad in (False, True):
@@ -38,6 +38,6 @@ def test_a_default_device_is_not_where_the_pass_is(n):
 
 def test_it_is_made_and_run_on_the_meta_device():
     with torch.device("meta"):
-        fused = FusedMultiHeadAttention(12, 3, bias=True).pack()
+        fused = FusedMultiHeadAttention(12, 3, bias=True)
         for n in (0, 1, 257):
             assert fused(torch.empty(2, n, 12), mask=masks.causal).is_meta

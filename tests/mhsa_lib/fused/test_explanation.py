@@ -8,8 +8,9 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad
 
 from mhsa_lib import masks, trace_ops
-from mhsa_lib.fused import blocks, conditions, dispatch, explain, flex, linear_by
+from mhsa_lib.fused import explain, flex, kernels, varlen
 from mhsa_lib.fused.call import Call
+from mhsa_lib.fused.cpu import blocks, explicit, tiles
 
 SIZES = [(1, 1), (1, 9), (5, 5), (3, 9), (9, 3), (16, 16), (70, 70), (300, 300), (0, 3), (3, 0)]
 TYPES = [torch.float32, torch.bfloat16, torch.float64]
@@ -27,7 +28,7 @@ def ran(monkeypatch):
 
         return row._replace(attend=attend)
 
-    monkeypatch.setattr(dispatch, "TABLE", tuple(watched(row) for row in dispatch.TABLE))
+    monkeypatch.setattr(kernels, "TABLE", tuple(watched(row) for row in kernels.TABLE))
     return names
 
 
@@ -51,26 +52,25 @@ def heads(n_query, n_key, dtype=torch.float32, n_kv_heads=2):
     return [torch.randn(2, *size, 8).to(dtype) for size in sizes]
 
 
-@pytest.mark.parametrize("library", ["torch", "onednn"])
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 @pytest.mark.parametrize("trained", [False, True])
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
-def test_the_kernel_that_is_explained_runs(dtype, trained, dropout, library, ran):
+def test_the_kernel_that_is_explained_runs(dtype, trained, dropout, ran):
     for sizes, n_kv_heads in itertools.product(SIZES, [1, 2]):
         q, k, v = heads(*sizes, dtype, n_kv_heads)
         for mask in rules(*sizes):
-            with linear_by(library), torch.set_grad_enabled(trained):
+            with torch.set_grad_enabled(trained):
                 q.requires_grad_(trained)
                 found = explain(q, k, v, mask, scale=0.5, dropout=dropout)
                 ran.clear()
-                dispatch.attend(q, k, v, mask, scale=0.5, dropout=dropout)
+                kernels.attend(q, k, v, mask, scale=0.5, dropout=dropout)
             assert ran[0] == found.kernel, found
             assert list(found.refused) == list(names()[: names().index(found.kernel)])
             assert all(found.refused.values())
 
 
 def names():
-    return [row.name for row in dispatch.TABLE]
+    return [row.name for row in kernels.TABLE]
 
 
 def vmapped(f, q):
@@ -91,7 +91,7 @@ def jit_traced(f, q):
 @pytest.mark.parametrize("mask", [None, masks.causal, masks.sliding_window(3)], ids=str)
 @pytest.mark.parametrize(
     ("way", "kernel"),
-    [(vmapped, "definition"), (dual, "definition"), (jit_traced, "any length")],
+    [(vmapped, "definition"), (dual, "definition"), (jit_traced, "recorded")],
 )
 @pytest.mark.nohook
 def test_what_is_recorded_or_transformed_is_explained_as_it_is(way, kernel, mask, ran):
@@ -99,7 +99,7 @@ def test_what_is_recorded_or_transformed_is_explained_as_it_is(way, kernel, mask
 
     def f(q):
         found.append(explain(q, q, q, mask, scale=0.5).kernel)
-        return dispatch.attend(q, q, q, mask, scale=0.5)
+        return kernels.attend(q, q, q, mask, scale=0.5)
 
     with torch.no_grad():
         way(f, torch.randn(2, 3, 7, 4))
@@ -107,15 +107,15 @@ def test_what_is_recorded_or_transformed_is_explained_as_it_is(way, kernel, mask
 
 
 def test_a_padded_batch_asks_the_table_again_for_each_sequence(ran):
-    q, k, v = heads(300, 300)
-    with linear_by("onednn"), torch.no_grad():
-        dispatch.attend(q, k, v, masks.padding([300, 9]), scale=0.5)
+    q, k, v = heads(300, 300, torch.bfloat16)
+    with torch.no_grad():
+        kernels.attend(q, k, v, masks.padding([300, 9]), scale=0.5)
         assert ran == ["each sequence", "tiles", "SDPA"]
         ran.clear()
         q, k, v = (t[0] for t in (q, k, v))
         known = {"scale": 0.5, "lengths": (291, 9)}
-        dispatch.attend(q, k, v, masks.causal & masks.padding([291, 9]), **known)
-        assert ran == ["sequences end to end", "tiles", "causal SDPA"]
+        kernels.attend(q, k, v, masks.causal & masks.padding([291, 9]), **known)
+        assert ran == ["concatenated", "tiles", "causal SDPA"]
 
 
 def on_a_gpu(*shape, **options):
@@ -126,12 +126,11 @@ def on_a_gpu(*shape, **options):
 def test_every_row_is_somebodys(monkeypatch):
     """A row that no call reaches is none."""
     monkeypatch.setattr(flex, "TAKES_ANY_SIZE", True)
-    monkeypatch.setattr(conditions.varlen, "kernel", lambda: torch.nn.Identity())
-    seen = {"any length", "definition"}  # by the test above
-    for library, sizes in itertools.product(["torch", "onednn"], SIZES):
+    monkeypatch.setattr(varlen, "torch_kernel", lambda: torch.nn.Identity())
+    seen = {"recorded", "definition"}  # by the test above
+    for sizes in SIZES:
         for dtype, mask in itertools.product(TYPES, rules(*sizes)):
-            with linear_by(library):
-                seen.add(explain(*heads(*sizes, dtype), mask).kernel)
+            seen.add(explain(*heads(*sizes, dtype), mask).kernel)
     k = torch.empty(1, 8, 2048, 64)
     seen.add(explain(k[..., :1, :], k, k).kernel)
     gpu = on_a_gpu(2, 2, 200, 64)
@@ -139,7 +138,9 @@ def test_every_row_is_somebodys(monkeypatch):
     for dtype in (torch.bfloat16, torch.float32):
         q = on_a_gpu(2, 200, 64, dtype=dtype)
         call = Call.of(q, q, q, masks.padding([150, 50]), scale=1.0, lengths=(150, 50))
-        seen.add(next(row.name for row in dispatch.TABLE if not row.against(call)))
+        seen.add(
+            next(row.name for row in kernels.TABLE if row.unsupported_reason(call) is None)
+        )
     assert seen == set(names())
 
 
@@ -152,40 +153,51 @@ def test_nothing_is_computed():
 
 
 def test_it_is_printed_as_the_table():
-    q = torch.empty(1, 8, 512, 64)
-    with linear_by("onednn"), torch.no_grad():
-        lines = repr(explain(q, q, q, masks.causal)).splitlines()
-        trained = explain(q.requires_grad_(), q, q, masks.causal)
+    q = torch.empty(1, 8, 512, 64, dtype=torch.bfloat16)
+    lines = repr(explain(q, q, q, masks.causal)).splitlines()
     assert lines[0] == (
-        "q (1, 8, 512, 64), k (1, 8, 512, 64), float32 on cpu, mask causal, dropout 0"
+        "q (1, 8, 512, 64), k (1, 8, 512, 64), bfloat16 on cpu, mask causal, dropout 0"
     )
     assert [line.split("  ")[0] for line in lines[1:]] == names()
-    answers = [line[len("sequences end to end") + 2 :] for line in lines[1:]]
+    answers = [line.partition("  ")[2].strip() for line in lines[1:]]
+    at = names().index("tiles")
     assert answers[0] == "nothing is recorded"
-    assert answers[8].startswith("RUNS: a CPU where oneDNN is chosen")
-    assert set(answers[9:]) == {"not asked"}
-    assert trained.kernel == "tiles"  # without gradients nobody trains
+    assert answers[at] == "RUNS"
+    assert set(answers[at + 1 :]) == {"not asked"}
 
 
 @pytest.mark.parametrize("grad", [True, False])
-def test_the_question_of_a_first_reader(grad):
-    """512 tokens in float32, causal, trained, on a CPU where oneDNN was chosen."""
-    q = torch.empty(1, 8, 512, 64, requires_grad=grad)
-    with linear_by("onednn"):
-        found = explain(q, q, q, masks.causal)
+def test_training_in_bfloat16_is_left_to_sdpa(grad):
+    q = torch.empty(1, 8, 2048, 64, requires_grad=grad, dtype=torch.bfloat16)
+    found = explain(q, q, q, masks.causal)
     assert found.kernel == ("causal SDPA" if grad else "tiles")
     if grad:
-        assert found.refused["tiles"] == "in float32 SDPA has the faster backward"
+        assert found.refused["tiles"] == "tiles have no backward pass"
 
 
-def test_the_words_of_a_row_name_its_thresholds():
-    words = {row.name: row.when for row in dispatch.TABLE}
-    assert f"{conditions.MOST_CACHED // 2**20} MiB" in words["keys first"]
-    written = f"{conditions.FEWEST_WRITTEN} to {conditions.MOST_WRITTEN} tokens"
-    assert written in words["written weights"]
-    assert f"({conditions.FEWEST_WRITTEN_UNTRAINED} to" in words["written weights"]
-    assert f"bfloat16 from {conditions.FEWEST_TILED} tokens" in words["tiles"]
-    assert f"float32 from {conditions.FEWEST_TILED_FLOAT32} tokens" in words["tiles"]
-    assert f"{blocks.FEWEST_FINE} to {blocks.MOST_FINE}" in words["causal SDPA"]
-    assert f"{flex.FEWEST} queries" in words["FlexAttention"]
-    assert f"{blocks.COARSE} queries at a time, or {blocks.FINE}" in words["blocks of queries"]
+THRESHOLDS = [
+    (explicit, "MOST_CACHED", 2**23, "the keys take less than 8 MiB"),
+    (explicit, "MOST", 100, "not 16 to 100 tokens"),
+    (tiles, "FEWEST", 3000, "fewer than 3000 tokens"),
+    (blocks, "FINE", 32, "blocks of 32 queries skip more future keys"),
+    (flex, "FEWEST", 3000, "fewer than 3000 queries, or of fewer than 16 dimensions"),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "value", "words"), THRESHOLDS)
+def test_a_message_prints_the_threshold_that_is_in_force(
+    module, name, value, words, monkeypatch
+):
+    monkeypatch.setattr(module, name, value)
+    half = {"dtype": torch.bfloat16}
+    q = torch.empty(1, 8, 512, 64)
+    calls = [
+        (q[..., :1, :], q, None),
+        (q.to(torch.bfloat16), q.to(torch.bfloat16), masks.causal),
+        (q, q, masks.causal),
+        (on_a_gpu(1, 8, 512, 64, **half), on_a_gpu(1, 8, 512, 64, **half), masks.prefix(2)),
+    ]
+    reasons = set()
+    for each, k, mask in calls:
+        reasons |= set(explain(each, k, k, mask).refused.values())
+    assert words in reasons

@@ -11,7 +11,7 @@ from mhsa_lib import masks
 from mhsa_lib.fused import explain, flex
 from mhsa_lib.fused.call import Call
 from tests.helpers.fused_paths import by
-from tests.mhsa_lib.fused.test_dispatch import rules
+from tests.mhsa_lib.fused.test_kernels import rules
 
 # torch traces the rule, and cannot trace through the shape hook.
 pytestmark = [

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, masks, trace_ops
-from mhsa_lib.fused import conditions, dispatch, ragged
+from mhsa_lib.fused import kernels, ragged
 from mhsa_lib.fused.call import Call
-from mhsa_lib.fused.varlen import attend_by_varlen
+from mhsa_lib.fused.varlen import VARLEN, attend_by_varlen
 from mhsa_lib.masks.structure import Band
 from tests.helpers.drawn import mha, rand
 
@@ -88,7 +88,7 @@ def test_the_kernel_for_lengths_gives_the_same(band):
     q, k, v = torch.randn(3, 4, 12, 64, device="cuda", dtype=torch.bfloat16)
     mask = masks.Predicate(band.allows, "band", masks.Structure(band, exact=True))
     call = Call.of(q, k, v, mask, scale=0.125, lengths=(7, 5))
-    assert not conditions.against_varlen(call)
+    assert VARLEN.unsupported_reason(call) is None
     heads = (t.float().cpu() for t in (q, k, v))
-    wanted = dispatch.attend(*heads, mask, lengths=(7, 5), scale=0.125)
+    wanted = kernels.attend(*heads, mask, lengths=(7, 5), scale=0.125)
     assert_close(attend_by_varlen(call).float().cpu(), wanted, atol=2e-2, rtol=2e-2)

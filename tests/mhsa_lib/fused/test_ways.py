@@ -11,8 +11,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint
 
 from mhsa_lib import masks
-from mhsa_lib.fused import linear_by
-from tests.mhsa_lib.fused.pairs import LENGTHS, LIBRARIES, both, passes, rows, same
+from tests.mhsa_lib.fused.pairs import LENGTHS, both, passes, rows, same
 
 
 def called(a, n):
@@ -173,20 +172,16 @@ WAYS = [
 @pytest.mark.filterwarnings(
     "ignore:.torch.jit.script. is deprecated"
 )  # by PyTorch, for tangents
-@pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize("way", WAYS)
-def test_it_is_the_five_stages_in_every_way_to_call_it(way, n, library):
+def test_it_is_the_five_stages_in_every_way_to_call_it(way, n):
     fused, attention = both()
-    with linear_by(library):
-        same(way(fused, n), way(attention, n))
+    same(way(fused, n), way(attention, n))
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_a_second_derivative_that_pytorch_lacks_is_an_error(library):
+def test_a_second_derivative_that_pytorch_lacks_is_an_error():
     x = torch.randn(2, 200, 12, requires_grad=True)
-    with linear_by(library):
-        y = both()[0](x)
-        (g,) = torch.autograd.grad(y.square().sum(), x, create_graph=True)
-        with pytest.raises(RuntimeError, match=r"flash_attention.*backward is not implemented"):
-            g.sum().backward()
+    y = both()[0](x)
+    (g,) = torch.autograd.grad(y.square().sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match=r"flash_attention.*backward is not implemented"):
+        g.sum().backward()

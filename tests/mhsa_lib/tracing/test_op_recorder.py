@@ -184,19 +184,6 @@ def test_listening_does_not_change_the_path_that_torch_takes(kind, grad):
 # --- tensors without strides -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rows", [8, 70])
-@torch.no_grad()
-def test_a_packed_module_can_be_watched(rows):
-    fused, x = FusedMultiHeadAttention(12, 3).pack(), torch.randn(rows, 12)
-    first, again = trace_ops(fused, x), trace_ops(fused, x)
-    assert first.flops == again.flops == trace_ops(FusedMultiHeadAttention(12, 3), x).flops
-    laid_out = [op for op in first if op.name == "_reorder_linear_weight"]
-    assert [(op.stride, op.result) for op in laid_out] == [((), "copy")] * (
-        2 if rows < 65 else 0
-    )
-    assert "reorder" not in again.table()
-
-
 @pytest.mark.filterwarnings("ignore:Sparse CS. tensor support is in beta")
 @pytest.mark.parametrize(
     ("layout", "bytes_"), [("sparse_coo", 80), ("sparse_csr", 88), ("sparse_csc", 88)]

@@ -1,8 +1,7 @@
-"""Where a band of scores is cut into tiles: rows of queries, and the keys that they look at.
+"""Where a band of scores is cut into tiles: rows of queries, and the keys they attend to.
 
-Only geometry: no token is touched. Sizes go in steps, because the first product of a new size
-costs milliseconds. What lies outside of the band gets no tile; where its edge runs through one,
-the tile says what to add to the scores.
+Only geometry: no token is touched. What lies outside of the band gets no tile; where its edge
+runs through a tile, the tile says what to add to the scores.
 """
 
 from typing import NamedTuple
@@ -13,44 +12,42 @@ from torch import Tensor
 from mhsa_lib import masks
 from mhsa_lib.masks.structure import Band
 
-TILE = 4 * 2**20
-"""Bytes of scores that exist at a time: few enough to stay in a processor's cache.
+TILE_BYTES = 4 * 2**20
+"""Bytes of scores that exist at a time: few enough to stay in a processor's cache."""
 
-Causal attention over 2,048 tokens in tiles of 0.25, 1 and 2 MiB took 1.32, 1.26 and 1.02 of
-that time, and in tiles of 8 MiB the same (float32, 8 heads of 64, one core of an EPYC).
-"""
-
+# oneDNN prepares a kernel for every new size, which takes milliseconds; with sizes in steps,
+# few of them are met for the first time.
 STEP = 64
-"""Rows and keys of a tile are multiples of this: few sizes are met for the first time."""
+"""Rows and keys of a tile are multiples of this."""
 
 MOST_ROWS, MOST_ROWS_OF_A_BAND = 512, 256
-"""Queries of a tile at most; a finer cut of a band leaves more of it out. Not measured."""
+"""Queries of a tile at most. A finer cut of a band leaves more of it out."""
 
 
 class Tile(NamedTuple):
-    """Rows of queries, the keys they look at, and in which columns 0 or -inf is added."""
+    """Rows of queries, the keys they attend to, and in which columns 0 or -inf is added."""
 
     rows: slice
     keys: slice
-    below: tuple[slice, Tensor] | None
+    addend: tuple[slice, Tensor] | None
 
 
-def up(size: int) -> int:
-    """The next multiple of ``STEP``.
+def round_up(size: int) -> int:
+    """Return the next multiple of ``STEP``.
 
-    >>> up(1), up(64)
+    >>> round_up(1), round_up(64)
     (64, 64)
     """
     return -(-size // STEP) * STEP
 
 
 def cut(n_query: int, n_key: int, band: Band, shift: int, dtype: torch.dtype) -> list[Tile]:
-    """The queries that see something in tiles, as many rows in each as ``TILE`` allows.
+    """Cut the queries that attend to something into tiles of at most ``TILE_BYTES``.
 
     The query in row i stands at position i + ``shift``.
 
     >>> for tile in cut(1024, 1024, Band(ahead=0), 0, torch.float32):
-    ...     print(tile.rows, tile.keys, tuple(tile.below[1].shape))
+    ...     print(tile.rows, tile.keys, tuple(tile.addend[1].shape))
     slice(0, 256, None) slice(0, 256, None) (256, 255)
     slice(256, 512, None) slice(0, 512, None) (256, 255)
     slice(512, 768, None) slice(0, 768, None) (256, 255)
@@ -58,18 +55,18 @@ def cut(n_query: int, n_key: int, band: Band, shift: int, dtype: torch.dtype) ->
     """
     first, last = band.queries(n_query, n_key, shift)
     most = MOST_ROWS if band == Band() else MOST_ROWS_OF_A_BAND
-    at_once = max(STEP, min(most, TILE // (n_key * dtype.itemsize) // STEP * STEP))
-    step = max(STEP, up(n_key // 16))
+    at_once = max(STEP, min(most, TILE_BYTES // (n_key * dtype.itemsize) // STEP * STEP))
+    step = max(STEP, round_up(n_key // 16))
     tiles, known = [], dict[tuple[int, ...], Tensor]()
     for start in range(first, last, at_once):
         rows = slice(start, min(start + at_once, last))
         low, high = band.keys(rows.start + shift, rows.stop + shift, n_key)
-        keys = slice(low // step * step, min(-(-high // step) * step, up(n_key)))
+        keys = slice(low // step * step, min(-(-high // step) * step, round_up(n_key)))
         low, high = _undecided(rows, keys, band, shift, n_key)
         if low >= high:
             tiles.append(Tile(rows, keys, None))
             continue
-        # From every tile in its middle a band looks the same, and is computed once.
+        # A band looks the same from the middle of every tile, so it is computed once.
         place = rows.start + shift
         view = rows.stop - rows.start, low - place, high - place, min(high, n_key) - place
         if view not in known:
@@ -80,7 +77,7 @@ def cut(n_query: int, n_key: int, band: Band, shift: int, dtype: torch.dtype) ->
 
 
 def _undecided(rows: slice, keys: slice, band: Band, shift: int, n_key: int) -> tuple[int, int]:
-    """The first key of the tile that not everybody may look at, and the end of such keys."""
+    """Return where the keys begin and end that some rows may attend to and others not."""
     first, last = rows.start + shift, rows.stop - 1 + shift
     right = min(n_key, keys.stop if band.ahead is None else first + band.ahead + 1)
     left = keys.start if band.behind is None else last - band.behind
@@ -92,9 +89,9 @@ def _undecided(rows: slice, keys: slice, band: Band, shift: int, n_key: int) -> 
 def _below(
     n_rows: int, low: int, high: int, end: int, band: Band, dtype: torch.dtype
 ) -> Tensor:
-    """What is added to the scores of keys from ``low`` to ``high``, seen from the first row."""
-    row = torch.arange(up(n_rows), device="cpu")[:, None]
+    """Return what is added to the scores of keys ``low`` to ``high``, counted from row 0."""
+    row = torch.arange(round_up(n_rows), device="cpu")[:, None]
     key = torch.arange(low, high, device="cpu")
-    # Rows that only fill up the tile may see anything: they are thrown away.
+    # Rows that only fill up the tile are thrown away, so they may attend to anything.
     allowed = (row >= n_rows) | (band.allows(row, key) & (key < end))
     return masks.to_additive(allowed, dtype)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from mhsa_lib import masks, trace_ops
-from mhsa_lib.fused import conditions, cuts, dispatch, explain
+from mhsa_lib.fused import explain, kernels
 from mhsa_lib.fused.call import Call
-from tests.helpers.fused_paths import machine
+from mhsa_lib.fused.cpu import EXPLICIT_WEIGHTS, cuts, explicit
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 4e-2}
 
@@ -73,7 +73,7 @@ def test_few_tokens_under_every_rule(name, n_kv_heads, sizes):
     mask = known.get(name, masks.causal & masks.prefix(1))
     q, k, v = heads(4, n_kv_heads, *sizes, torch.float64)
     dense = None if mask is None else mask.dense(*sizes)
-    z = dispatch.attend(q, k, v, mask, scale=0.3)
+    z = kernels.attend(q, k, v, mask, scale=0.3)
     assert_close(z, exact(q, k, v, dense, 0.3))
 
 
@@ -90,25 +90,24 @@ def test_z_is_that_of_the_boolean_tensor(data):
     q, k, v = heads(2, n_kv_heads, n_query, n_key, dtype)
     dense = None if mask is None else mask.dense(n_query, n_key)
     expected = exact(q, k, v, dense, 0.3)
-    with machine(onednn_is_faster=data.draw(st.booleans())):
-        z = dispatch.attend(q, k, v, mask, scale=0.3)
-        with torch.no_grad():
-            without_gradients = dispatch.attend(q, k, v, mask, scale=0.3)
-        found = gradients(z, (q, k, v))
+    z = kernels.attend(q, k, v, mask, scale=0.3)
+    with torch.no_grad():
+        without_gradients = kernels.attend(q, k, v, mask, scale=0.3)
+    found = gradients(z, (q, k, v))
     tolerance = TOLERANCE[dtype]
     assert_close(z.double(), expected, atol=tolerance, rtol=tolerance)
     assert_close(without_gradients.double(), expected, atol=tolerance, rtol=tolerance)
     same_gradients(found, gradients(expected, (q, k, v)), 2 * tolerance)
 
 
-def largest_result(mask, n, grad=False):
+def largest_result(mask, n, grad, dtype):
     """Numbers in the largest tensor that any operation of one pass makes."""
-    q, k, v = (torch.zeros(1, 2, n, 4, requires_grad=grad) for _ in range(3))
-    ops = trace_ops(lambda: dispatch.attend(q, k, v, mask, scale=1.0))
+    q, k, v = (torch.zeros(1, 2, n, 4, requires_grad=grad, dtype=dtype) for _ in range(3))
+    ops = trace_ops(lambda: kernels.attend(q, k, v, mask, scale=1.0))
     return max(math.prod(op.shape) for op in ops)
 
 
-@pytest.mark.parametrize("faster", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("grad", [True, False])
 @pytest.mark.parametrize(
     "mask",
@@ -122,49 +121,49 @@ def largest_result(mask, n, grad=False):
     ],
     ids=str,
 )
-def test_no_tensor_has_a_query_and_a_key_axis(mask, faster, grad, monkeypatch):
-    monkeypatch.setattr(cuts, "TILE", 2**17)
-    with machine(onednn_is_faster=faster):
-        at_2k, at_8k = (largest_result(mask, n, grad) for n in (2048, 8192))
+def test_no_tensor_has_a_query_and_a_key_axis(mask, dtype, grad, monkeypatch):
+    monkeypatch.setattr(cuts, "TILE_BYTES", 2**17)
+    at_2k, at_8k = (largest_result(mask, n, grad, dtype) for n in (2048, 8192))
     assert at_8k <= 4 * at_2k
     assert at_8k < 8192 * 8192 / 16
 
 
 def test_one_query_of_a_group_reads_its_keys_once():
     q, k, v = heads(8, 2, 1, 50, torch.float32)
-    ops = trace_ops(lambda: dispatch.attend(q, k, v, None, scale=0.5))
+    ops = trace_ops(lambda: kernels.attend(q, k, v, None, scale=0.5))
     assert max(math.prod(op.shape) for op in ops) <= v.numel()
-    assert_close(dispatch.attend(q, k, v, None, scale=0.5).double(), exact(q, k, v, None, 0.5))
+    assert_close(kernels.attend(q, k, v, None, scale=0.5).double(), exact(q, k, v, None, 0.5))
 
 
 @pytest.mark.parametrize("n_kv_heads", [1, 2, 8])
 def test_one_query_and_many_keys_are_plain_products(n_kv_heads, monkeypatch):
     q, k, v = heads(8, n_kv_heads, 1, 50, torch.float64)
-    monkeypatch.setattr(conditions, "MOST_CACHED", 0)
+    monkeypatch.setattr(explicit, "MOST_CACHED", 0)
     assert explain(q, k, v).kernel == "keys first"
     for mask, seen in ((None, 50), (masks.sliding_window(9), 9)):
-        z = dispatch.attend(q, k, v, mask, scale=0.3)
+        z = kernels.attend(q, k, v, mask, scale=0.3)
         assert_close(z, exact(q, k[..., -seen:, :], v[..., -seen:, :], None, 0.3))
 
 
 def test_many_keys_are_those_that_fill_a_cache():
     few, many = torch.empty(1, 8, 1024, 64), torch.empty(1, 8, 2048, 64)
     half = torch.empty(8, 8, 512, 64, dtype=torch.bfloat16)
-    kernels = [explain(k[..., :1, :], k, k).kernel for k in (few, many, half)]
-    assert kernels == ["one query", "keys first", "keys first"]
+    found = [explain(k[..., :1, :], k, k).kernel for k in (few, many, half)]
+    assert found == ["one query", "keys first", "keys first"]
 
 
 @pytest.mark.parametrize("name", rules(70, 70))
-def test_short_ones_written_out(name):
-    """In bfloat16 few tokens are written out, trained or not."""
+def test_explicit_weights_of_few_tokens(name):
+    """In bfloat16 the weights of few tokens are written out, trained or not."""
     for n_query, n_key in ((70, 70), (66, 90)):
         mask = rules(n_query, n_key).get(name, masks.causal & masks.prefix(1))
         q, k, v = heads(4, 4, n_query, n_key, torch.bfloat16)
-        assert not conditions.against_written_weights(Call.of(q, k, v, mask, scale=0.3))
+        call = Call.of(q, k, v, mask, scale=0.3)
+        assert EXPLICIT_WEIGHTS.unsupported_reason(call) is None
         dense = None if mask is None else mask.dense(n_query, n_key)
         with torch.inference_mode():  # what it keeps has to serve gradients later
-            dispatch.attend(*(t.detach() for t in (q, k, v)), mask, scale=0.3)
-        z, wanted = dispatch.attend(q, k, v, mask, scale=0.3), exact(q, k, v, dense, 0.3)
+            kernels.attend(*(t.detach() for t in (q, k, v)), mask, scale=0.3)
+        z, wanted = kernels.attend(q, k, v, mask, scale=0.3), exact(q, k, v, dense, 0.3)
         assert_close(z.double(), wanted, atol=4e-2, rtol=4e-2)
         same_gradients(gradients(z, (q, k, v)), gradients(wanted, (q, k, v)), 8e-2)
 
@@ -173,7 +172,7 @@ def test_padding_is_cut_away_and_not_only_masked():
     q, k, v = heads(2, 2, 128, 128, torch.float64)
     poisoned = k.detach().clone()
     poisoned[0, :, 10:] = float("nan")
-    z = dispatch.attend(q, poisoned, v, masks.key_padding([10, 128]), scale=0.5)
+    z = kernels.attend(q, poisoned, v, masks.key_padding([10, 128]), scale=0.5)
     assert z.isfinite().all()
 
 
@@ -182,7 +181,7 @@ def test_dropout_drops_and_keeps_the_mean():
     q = k = torch.zeros(1, 1, 4, 4)
     v = torch.ones(1, 1, 4, 4)
     z = torch.stack(
-        [dispatch.attend(q, k, v, None, scale=1.0, dropout=0.5) for _ in range(2000)]
+        [kernels.attend(q, k, v, None, scale=1.0, dropout=0.5) for _ in range(2000)]
     )
     assert z.std() > 0.1
     assert abs(z.mean() - 1) < 0.05
@@ -192,7 +191,7 @@ def test_long_sequences_need_little_memory():
     """100,000 tokens: a boolean mask alone would take 10 GB."""
     q = torch.randn(1, 1, 100_000, 4)
     with torch.no_grad():
-        z = dispatch.attend(q, q, q, masks.sliding_window(16), scale=0.5)
+        z = kernels.attend(q, q, q, masks.sliding_window(16), scale=0.5)
     last = F.softmax(0.5 * q[..., -1:, :] @ q[..., -16:, :].mT, dim=-1) @ q[..., -16:, :]
     assert_close(z[..., -1:, :], last, atol=1e-5, rtol=1e-5)
 
@@ -200,4 +199,4 @@ def test_long_sequences_need_little_memory():
 def test_a_mask_that_does_not_fit_is_refused():
     q, k, v = heads(2, 2, 5, 5, torch.float32)
     with pytest.raises(ValueError, match="mask"):
-        dispatch.attend(q, k, v, masks.padding([1, 2, 3]), scale=1.0)
+        kernels.attend(q, k, v, masks.padding([1, 2, 3]), scale=1.0)

@@ -1,0 +1,239 @@
+"""Which kernel computes z: one table, read from top to bottom; the first row that serves runs.
+
+``F.scaled_dot_product_attention`` (SDPA) knows "no mask", "causal" and "this boolean tensor".
+What a predicate says about its structure (``masks.structure``) becomes calls that need no
+(query × key) tensor: a *band*, such as causal or a window, becomes tiles, blocks or SDPA's own
+causal mode; padded sequences are cut to their lengths; where nothing is known, the predicate is
+asked about a block of queries at a time.
+
+``fused.explain`` prints the table with the reason of every row for a call. Two rows cut a batch
+into its sequences and ask the table again about each of them; those parts have one sequence and
+a band for a mask, so no part is cut twice.
+
+Source: Dao et al., "FlashAttention", arXiv 2205.14135; Dong et al., "Flex Attention", arXiv
+2412.05496.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor
+from torch.compiler import is_compiling, is_dynamo_compiling
+
+from mhsa_lib import functional, masks
+from mhsa_lib.fused import cpu, flex, sdpa, varlen
+from mhsa_lib.fused.call import NOT_A_BAND, Call, Kernel
+from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
+from mhsa_lib.tracing.watched import recorded
+
+
+def attend(
+    q: Queries,
+    k: Keys,
+    v: Values,
+    mask: Any,
+    *,
+    scale: float,
+    dropout: float = 0.0,
+    lengths: tuple[int, ...] | None = None,
+) -> HeadOutputs:
+    """Return z of every head, by the first row of ``TABLE`` that serves.
+
+    Arguments are those of ``Call``. A query that may attend to nothing gets zeros. With
+    ``lengths``, the sequences of a batch are concatenated, in tensors (head, token, d_head),
+    and of the mask its band counts.
+
+    >>> import torch
+    >>> from mhsa_lib import masks
+    >>> q, k, v = (torch.randn(2, 3, 5, 4) for _ in range(3))
+    >>> z = attend(q, k, v, masks.sliding_window(2), scale=0.5)
+    >>> dense = masks.sliding_window(2).dense(5, 5)
+    >>> torch.allclose(z, attend(q, k, v, dense, scale=0.5), atol=1e-6)
+    True
+    """
+    return run(Call.of(q, k, v, mask, scale=scale, dropout=dropout, lengths=lengths))
+
+
+def run(call: Call) -> HeadOutputs:
+    """Return what the first kernel gives that serves the call; the last one serves all."""
+    for kernel in TABLE:
+        if kernel.unsupported_reason(call) is None:
+            return kernel.attend(call)
+    raise AssertionError("the last row serves every call")
+
+
+# --- recorded for later ----------------------------------------------------------------------
+
+
+def _recorded_unsupported_reason(call: Call) -> str | None:
+    return None if not call.is_eager and recorded() else "nothing is recorded"
+
+
+def attend_recorded(call: Call) -> HeadOutputs:
+    """Compute z while torch.compile, torch.export or torch.jit.trace record the operations.
+
+    What is recorded now runs with other lengths later, so no decision may rest on them. Other
+    masks than causal would become a (query × key) tensor in the program. ``torch.compile``
+    leaves them out of its graph instead, and the table of kernels is asked when they run; with
+    ``fullgraph=True``, and for exported programs, the tensor is what there is.
+    """
+    q, k, mask = call.q, call.k, call.mask
+    if mask is None:
+        return sdpa.attend_unmasked(call)
+    is_predicate = isinstance(mask, masks.Predicate)
+    same_length = _surely_equal(q.shape[-2], k.shape[-2])
+    # Asked field by field: dynamo folds `==` of two structures that are one object, and the
+    # compiled program would take every later mask for the first.
+    if is_predicate and mask.structure.is_band(ahead=0) and same_length:
+        return sdpa.attend_causally(call)
+    if is_predicate and is_dynamo_compiling() and not _surely_equal(q.shape[-2], 1):
+        from mhsa_lib.fused import outside_the_graph
+
+        if outside_the_graph.graph_may_break():
+            return outside_the_graph.call(
+                attend, q, k, call.v, mask, scale=call.scale, dropout=call.dropout
+            )
+    return sdpa.attend_under_a_tensor(call)
+
+
+def _surely_equal(n: Any, m: Any) -> bool:
+    if not is_compiling():  # torch.jit.trace would freeze this branch
+        return False
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    return statically_known_true(n == m)
+
+
+# --- rows that belong to no device -----------------------------------------------------------
+
+
+def _definition_unsupported_reason(call: Call) -> str | None:
+    return "nothing is transformed" if call.is_eager else None
+
+
+def attend_by_definition(call: Call) -> HeadOutputs:
+    """Compute z by plain products, for torch.func transforms and forward-mode derivatives.
+
+    Kernels do not carry batches of ``vmap`` or tangents; products have derivatives of any
+    order. All weights are written to memory.
+    """
+    q = call.q
+    k, v = (functional.share_heads(t, q.shape[-3]) for t in (call.k, call.v))
+    scores = functional.score(q, k, call.scale)
+    weights = functional.softmax(scores, masks.resolve(call.mask, scores.shape, q.device))
+    return functional.mix(F.dropout(weights, call.dropout), v)
+
+
+def _empty_unsupported_reason(call: Call) -> str | None:
+    if call.band is None:
+        return NOT_A_BAND
+    return "there are queries and keys" if call.n_query and call.n_key else None
+
+
+def _attend_each_concatenated(call: Call) -> HeadOutputs:
+    return cpu.attend_each_concatenated(call, run)
+
+
+def _attend_each_sequence(call: Call) -> HeadOutputs:
+    return cpu.attend_each_sequence(call, run)
+
+
+TABLE = (
+    # Recorded or transformed: it runs with other sizes later, or carries more than numbers.
+    Kernel("recorded", _recorded_unsupported_reason, attend_recorded),
+    Kernel("definition", _definition_unsupported_reason, attend_by_definition),
+    # Sequences concatenated, (head, token, d_head): what is left of a batch without padding.
+    varlen.VARLEN,
+    Kernel("concatenated", cpu.concatenated_unsupported_reason, _attend_each_concatenated),
+    # No mask, or a band and nothing else: no boolean tensor is needed.
+    Kernel("empty", _empty_unsupported_reason, cpu.attend_to_nothing),
+    cpu.KEYS_FIRST,
+    sdpa.ONE_QUERY,
+    cpu.EXPLICIT_WEIGHTS,
+    cpu.TILES,
+    sdpa.UNMASKED,
+    cpu.CAUSAL,
+    # More than a band: a boolean tensor, lengths, or a predicate of which nothing is known.
+    flex.FLEX,
+    sdpa.UNDER_A_TENSOR,
+    Kernel("each sequence", cpu.each_sequence_unsupported_reason, _attend_each_sequence),
+    cpu.BLOCKS,
+)
+"""The kernels in the order in which they are asked."""
+
+
+# --- which kernel runs, in words -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A call in words, why each kernel before the chosen one does not serve it, and that one.
+
+    Printed, it is the table of kernels with the answer of every row.
+    """
+
+    call: str
+    refused: dict[str, str]
+    kernel: str
+
+    def __repr__(self) -> str:
+        names = [kernel.name for kernel in TABLE]
+        answers = {**self.refused, self.kernel: "RUNS"}
+        width = max(map(len, names))
+        lines = [f"{name:{width}}  {answers.get(name, 'not asked')}" for name in names]
+        return "\n".join([self.call, *lines])
+
+
+def explain(
+    q: Queries,
+    k: Keys,
+    v: Values,
+    mask: Any = None,
+    *,
+    scale: float = 1.0,
+    dropout: float = 0.0,
+) -> Explanation:
+    """Say which kernel ``attend`` would run here and now; nothing is computed.
+
+    The answer holds for this call as it is made: with or without gradients, recorded or not,
+    under ``torch.func``. Where a row asks the table again about each sequence, explain one.
+
+    >>> import torch
+    >>> from mhsa_lib import masks
+    >>> q, k, v = (torch.empty(1, 8, 512, 64) for _ in range(3))
+    >>> explain(q, k, v, masks.prefix(2))
+    q (1, 8, 512, 64), k (1, 8, 512, 64), float32 on cpu, mask prefix(2), dropout 0
+    recorded             nothing is recorded
+    definition           nothing is transformed
+    varlen               no sequences are concatenated
+    concatenated         no sequences are concatenated
+    empty                the mask is more than a band
+    keys first           not one query
+    one query            not one query
+    explicit weights     not bfloat16
+    tiles                the mask is more than a band
+    SDPA                 not every query attends to every key
+    causal SDPA          the mask is more than a band
+    FlexAttention        on a CPU
+    SDPA under a tensor  the mask is a predicate, on a CPU
+    each sequence        the mask knows no lengths
+    blocks of queries    RUNS
+    """
+    call = Call.of(q, k, v, mask, scale=scale, dropout=dropout)
+    refused: dict[str, str] = {}
+    for kernel in TABLE:
+        reason = kernel.unsupported_reason(call)
+        if reason is None:
+            break
+        refused[kernel.name] = reason
+    return Explanation(_words(q, k, mask, dropout), refused, kernel.name)
+
+
+def _words(q: Queries, k: Keys, mask: Any, dropout: float) -> str:
+    given = "a boolean tensor" if isinstance(mask, Tensor) else mask
+    dtype = str(q.dtype).removeprefix("torch.")
+    return (
+        f"q {tuple(q.shape)}, k {tuple(k.shape)}, {dtype} on {q.device}, mask {given}, "
+        f"dropout {dropout:g}"
+    )
