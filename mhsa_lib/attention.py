@@ -13,7 +13,7 @@ from mhsa_lib.stages import Attend, Concat, Project, Split, Stage
 
 
 class MultiHeadAttention(Stage):
-    """Every token asks ``n_heads`` questions of the others and adds up the answers.
+    """Multi-head attention (Vaswani et al., 2017), written as five replaceable stages.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class MultiHeadAttention(Stage):
     torch.Size([2, 6, 12])
     """
 
-    wires = ("y",)
+    wires = {"y": Tokens}
 
     def __init__(
         self,

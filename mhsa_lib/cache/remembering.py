@@ -131,7 +131,7 @@ class _Call:
         self.longer: dict[str, Tensor] = {}
         self.runs = False
         stages = stages_of(attention).values()
-        self.axes = {w: _key_axis(s.shapes()[w]) for s in stages for w in s.cached}
+        self.axes = {w: _key_axis(s.wires[w]) for s in stages for w in s.cached}
 
     def begin(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._is_a_call()
@@ -154,14 +154,14 @@ class _Call:
     def extend(self, stage: Stage, args: tuple[Any, ...], output: Any) -> Any:
         self._is_running()
         several = isinstance(output, tuple)
-        values = dict(zip(stage.wires, output if several else (output,), strict=True))
+        values = stage.named(output)
         for wire in stage.cached:
             if wire in self.longer:
                 raise ValueError(
                     f"wire {wire!r} was made twice in one pass; a cache keeps one of each name."
                 )
             values[wire] = self.longer[wire] = self._longer(wire, values[wire])
-        return tuple(values.values()) if several else values[stage.wires[0]]
+        return tuple(values.values()) if several else next(iter(values.values()))
 
     def _longer(self, wire: str, new: Tensor) -> Tensor:
         old = self.cache.get(wire)

@@ -20,13 +20,13 @@ from mhsa_lib.cache.static import Decodes, PreallocatedCache
 from mhsa_lib.functional import concat_heads
 from mhsa_lib.fused import dispatch
 from mhsa_lib.shapes import HeadOutputs, Tokens
-from mhsa_lib.stages import Concat, Wire
+from mhsa_lib.stages import Attend, Concat, Wire
 from mhsa_lib.tracing.watched import bare, untouched
-from mhsa_lib.variants.latent import LatentAttend, LatentAttention, LatentSplit
+from mhsa_lib.variants.latent import LatentAttention, LatentSplit
 
 _NEVER_CALLED: tuple[type[nn.Module], ...] = (
     LatentAttention,
-    LatentAttend,
+    Attend,
     Wire,
     Wire,
     nn.Dropout,

@@ -5,8 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import checks
-from mhsa_lib import functional as F
+from mhsa_lib import checks, functional
 from mhsa_lib.rope.rotary import Rotary
 from mhsa_lib.shapes import KeyRows, Keys, Queries, QueryRows, ValueRows, Values
 from mhsa_lib.stages import Stage, Wire
@@ -45,7 +44,7 @@ class RotarySplit(Stage):
     (torch.Size([3, 5, 4]), False, True)
     """
 
-    wires = ("q_rotated", "k_rotated", "v_heads")
+    wires = {"q_rotated": Queries, "k_rotated": Keys, "v_heads": Values}
     cached = ("k_rotated", "v_heads")
 
     def __init__(
@@ -74,10 +73,10 @@ class RotarySplit(Stage):
         if positions is not None:
             self.rotary.goes_on(positions)
         query, key = token_positions(positions, q.shape[-2], k.shape[-2], k)
-        q = self.q_heads(self.q_norm(F.split_heads(q, self.n_heads)))
-        k = self.k_heads(self.k_norm(F.split_heads(k, self.n_kv_heads)))
+        q = self.q_heads(self.q_norm(functional.split_heads(q, self.n_heads)))
+        k = self.k_heads(self.k_norm(functional.split_heads(k, self.n_kv_heads)))
         return (
             self.rotary(q, query[..., None, :]),
             self.rotary(k, key[..., None, :]),
-            F.split_heads(v, self.n_kv_heads),
+            functional.split_heads(v, self.n_kv_heads),
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from mhsa_lib.stages import stages_of
+from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.tracing.find import the_attention
 from mhsa_lib.tracing.hooks import Hooks
 from mhsa_lib.tracing.op_recorder import trace_ops as trace_ops
@@ -31,17 +31,16 @@ def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Ite
     """
     attention = the_attention(model)
     stages = stages_of(attention).values()
-    makers = [(s, s.wires.index(wire)) for s in stages if wire in s.wires]
+    makers = [stage for stage in stages if wire in stage.wires]
     if len(makers) != 1:
         have = sorted(name for stage in stages for name in stage.wires)
         raise KeyError(f"no single wire {wire!r} in {type(attention).__name__}; it has {have}")
-    ((stage, position),) = makers
+    (stage,) = makers
 
-    def replace(stage: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
-        if not isinstance(output, tuple):
-            return _changed(wire, output, change)
-        edited = _changed(wire, output[position], change)
-        return (*output[:position], edited, *output[position + 1 :])
+    def replace(stage: Stage, args: tuple[Any, ...], output: Any) -> Any:
+        values = stage.named(output)
+        values[wire] = _changed(wire, values[wire], change)
+        return tuple(values.values()) if isinstance(output, tuple) else values[wire]
 
     with Hooks(model) as hooks:
         hooks.after(stage, replace, first=True)

@@ -109,7 +109,7 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     A second forward pass in the block replaces the first. Tensors keep their gradients' graph.
     Passes of this thread are seen, compiled modules run uncompiled (``hooks.Hooks``). Raises
     ``ValueError`` if ``model`` holds no attention of ours, or several: then the message lists
-    the paths to choose from; ``TypeError`` for a stage that does not say its wires' shapes.
+    the paths to choose from.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> import torch
@@ -124,7 +124,6 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     attention = the_attention(model)
     wires, recorder = Wires(type(attention).__name__), _WireRecorder()
     stages = [stage for stage in stages_of(attention).values() if stage.wires]
-    labels = {stage: stage.shapes() for stage in stages}
 
     @watching
     def begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -134,12 +133,10 @@ def trace(model: nn.Module) -> Iterator[Wires]:
 
     @watching
     def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
-        values = output if isinstance(output, tuple) else (output,)
-        groups = _by_output(recorder, values)
-        for (wire, alias), value, ops in zip(
-            labels[stage].items(), values, groups, strict=True
-        ):
-            wires._record(wire, alias, value, ops)
+        values = stage.named(output)
+        groups = _by_output(recorder, tuple(values.values()))
+        for (wire, value), ops in zip(values.items(), groups, strict=True):
+            wires._record(wire, stage.wires[wire], value, ops)
         recorder.forget()
 
     with Hooks(model) as hooks:

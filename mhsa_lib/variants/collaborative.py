@@ -18,8 +18,7 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from mhsa_lib import checks, masks
-from mhsa_lib import functional as F
+from mhsa_lib import checks, functional, masks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import (
     ContentScores,
@@ -60,7 +59,7 @@ def normal_mixing(n_heads: int, d_shared: int) -> Tensor:
 class SharedProject(Stage):
     """Queries and keys once for all heads, values for each; only W_V may have a bias."""
 
-    wires = ("q", "k", "v")
+    wires = {"q": SharedQueries, "k": SharedKeys, "v": ValueRows}
 
     def __init__(
         self, d_model: int, d_shared: int, d_values: int, *, bias: bool = False
@@ -89,7 +88,7 @@ class MixingSplit(Stage):
     (torch.Size([3, 5, 6]), torch.Size([5, 6]), torch.Size([3, 5, 2]))
     """
 
-    wires = ("q_mixed", "k_shared", "v_heads")
+    wires = {"q_mixed": MixedQueries, "k_shared": SharedKeys, "v_heads": Values}
     cached = ("k_shared", "v_heads")
 
     def __init__(self, mixing: Tensor) -> None:
@@ -103,13 +102,13 @@ class MixingSplit(Stage):
         self, q: SharedQueries, k: SharedKeys, v: ValueRows
     ) -> tuple[MixedQueries, SharedKeys, Values]:
         q_mixed = q[..., None, :, :] * self.mixing[:, None]
-        return q_mixed, k, F.split_heads(v, len(self.mixing))
+        return q_mixed, k, functional.split_heads(v, len(self.mixing))
 
 
 class ContentBias(Stage):
     """What each key offers every head, whoever asks: one number per head and key."""
 
-    wires = ("content",)
+    wires = {"content": ContentScores}
     cached = ("content",)
 
     def __init__(self, d_model: int, n_heads: int) -> None:
@@ -126,12 +125,12 @@ class CollaborativeAttend(Attend):
     def forward(  # type: ignore[override]
         self, q: MixedQueries, k: SharedKeys, v: Values, mask: Any, content: ContentScores
     ) -> HeadOutputs:
-        k_heads = F.share_heads(k[..., None, :, :], n_heads=q.shape[-3])
+        k_heads = functional.share_heads(k[..., None, :, :], n_heads=q.shape[-3])
         content = self.scale * content[..., None, :]
-        scores = self.scores(F.score(q, k_heads, self.scale) + content)
+        scores = self.scores(self.score(q, k_heads) + content)
         mask = masks.resolve(mask, scores.shape, scores.device)
-        weights = self.weights(F.softmax(scores, mask))
-        return F.mix(self.dropout(weights), v)
+        weights = self.weights(self.normalise(scores, mask))
+        return functional.mix(self.dropout(weights), v)
 
 
 class CollaborativeAttention(MultiHeadAttention):

@@ -14,8 +14,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from mhsa_lib import checks, masks
-from mhsa_lib import functional as F
+from mhsa_lib import checks, functional, masks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import (
     HeadOutputs,
@@ -61,12 +60,12 @@ class ComposedAttend(Attend):
         x: Tensor,
         context: Tensor,
     ) -> HeadOutputs:
-        scores = self.scores(F.score(q, k, self.scale))
+        scores = self.scores(self.score(q, k))
         mask = masks.resolve(mask, scores.shape, scores.device)
         scores = self.composed_scores(self.pre(scores, x, context))
-        weights = self.weights(F.softmax(scores, mask))
+        weights = self.weights(self.normalise(scores, mask))
         weights = self.composed_weights(_allowed(self.post(weights, x, context), mask))
-        return F.mix(self.dropout(weights), v)
+        return functional.mix(self.dropout(weights), v)
 
 
 class ComposedAttention(MultiHeadAttention):

@@ -67,7 +67,7 @@ class HardConcrete(Stage):
     (torch.Size([3, 5, 4]), tensor([1., 1., 1.], grad_fn=<ClampBackward1>))
     """
 
-    wires = ("gated",)
+    wires = {"gated": HeadOutputs}
 
     def __init__(
         self,

@@ -10,8 +10,7 @@ Source: Shazeer, arXiv 1911.02150 (one head); Ainslie et al., section 2.2, arXiv
 
 from typing import Any
 
-from mhsa_lib import checks
-from mhsa_lib import functional as F
+from mhsa_lib import checks, functional
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import HeadOutputs, KeyRows, Keys, Queries, QueryRows, ValueRows, Values
 from mhsa_lib.stages import Attend, Project, Split
@@ -35,9 +34,9 @@ class GroupedSplit(Split):
 
     def forward(self, q: QueryRows, k: KeyRows, v: ValueRows) -> tuple[Queries, Keys, Values]:
         return (
-            F.split_heads(q, self.n_heads),
-            F.split_heads(k, self.n_kv_heads),
-            F.split_heads(v, self.n_kv_heads),
+            functional.split_heads(q, self.n_heads),
+            functional.split_heads(k, self.n_kv_heads),
+            functional.split_heads(v, self.n_kv_heads),
         )
 
 
@@ -46,7 +45,7 @@ class GroupedAttend(Attend):
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Any = None) -> HeadOutputs:
         n_heads = q.shape[-3]
-        k, v = F.share_heads(k, n_heads), F.share_heads(v, n_heads)
+        k, v = functional.share_heads(k, n_heads), functional.share_heads(v, n_heads)
         return super().forward(q, k, v, mask)
 
 

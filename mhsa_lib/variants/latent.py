@@ -22,13 +22,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import checks
-from mhsa_lib import functional as F
+from mhsa_lib import checks, functional
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.rope.rotary import Rotary
 from mhsa_lib.rope.rotary_split import token_positions
 from mhsa_lib.shapes import (
-    HeadOutputs,
     LatentKeys,
     LatentQueries,
     LatentQueryRows,
@@ -87,7 +85,7 @@ class LatentProject(Stage):
     are all that later tokens need of this one.
     """
 
-    wires = ("q", "latent", "k_rope")
+    wires = {"q": LatentQueryRows, "latent": Latents, "k_rope": RotaryKeys}
     cached = ("latent", "k_rope")
 
     def __init__(
@@ -123,7 +121,7 @@ class LatentProject(Stage):
 class LatentSplit(Stage):
     """Keys and values of every head from the latents; the last columns know the position."""
 
-    wires = ("q_heads", "k_heads", "v_heads")
+    wires = {"q_heads": LatentQueries, "k_heads": LatentKeys, "v_heads": Values}
 
     def __init__(
         self, n_heads: int, d_latent: int, rotary: Turn, *, d_head: int, d_nope: int
@@ -146,28 +144,18 @@ class LatentSplit(Stage):
         positions: Tensor | None = None,
     ) -> tuple[LatentQueries, LatentKeys, Values]:
         q = torch.cat(self.queries(q, latent, positions), dim=-1)
-        k = F.split_heads(self.W_UK(latent), self.n_heads)
+        k = functional.split_heads(self.W_UK(latent), self.n_heads)
         k_rope = k_rope[..., None, :, :].expand(*k.shape[:-1], self.rotary.d_rotary)
         k = torch.cat([k, k_rope], dim=-1)
-        return q, k, F.split_heads(self.W_UV(latent), self.n_heads)
+        return q, k, functional.split_heads(self.W_UV(latent), self.n_heads)
 
     def queries(
         self, q: Tensor, latent: Tensor, positions: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """The heads of q, without position (d_nope) and turned by it (d_rope)."""
         query, _ = token_positions(positions, q.shape[-2], latent.shape[-2], latent)
-        nope, rope = F.split_heads(q, self.n_heads).split(self.widths, dim=-1)
+        nope, rope = functional.split_heads(q, self.n_heads).split(self.widths, dim=-1)
         return nope, self.rotary(rope, query[..., None, :])
-
-
-class LatentAttend(Attend):
-    """Attend as always; keys are ``d_rope`` columns wider than values."""
-
-    def forward(
-        self, q: LatentQueries, k: LatentKeys, v: Values, mask: Any = None
-    ) -> HeadOutputs:
-        weights = self.look(q, k, mask)
-        return F.mix(self.dropout(weights), v)
 
 
 class LatentAttention(MultiHeadAttention):
@@ -230,7 +218,7 @@ class LatentAttention(MultiHeadAttention):
         own = {
             "project": LatentProject(W_Q, d_latent, rotary, norm, bias=bias),
             "split": LatentSplit(n_heads, d_latent, rotary, d_head=d_head, d_nope=d_nope),
-            "attend": LatentAttend(scale=d_key**-0.5, dropout=dropout),
+            "attend": Attend(scale=d_key**-0.5, dropout=dropout),
         }
         super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))
 

@@ -39,7 +39,7 @@ class Route(Stage):
     evaluation mode there is none, and no copy or file ever holds one.
     """
 
-    wires = ("gated",)
+    wires = {"gated": HeadOutputs}
 
     def __init__(
         self, router: nn.Module, n_active: int, scaling: Scaling, balance: Balance

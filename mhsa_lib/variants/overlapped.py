@@ -54,7 +54,7 @@ def overlap_heads(heads: Heads, overlap: int) -> WideHeads:
 class Overlap(Stage):
     """Let neighbouring heads of q, k and v overlap by ``overlap`` columns on each side."""
 
-    wires = ("q_wide", "k_wide", "v_wide")
+    wires = {"q_wide": WideQueries, "k_wide": WideKeys, "v_wide": WideValues}
 
     def __init__(self, overlap: int) -> None:
         super().__init__()
@@ -89,22 +89,6 @@ class OverlappedSplit(nn.Module):
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Any:
         return self.overlap(*self.split(q, k, v))
-
-
-class OverlappedAttend(Attend):
-    """Attend as always; the label of ``z`` says that heads are wider."""
-
-    def forward(
-        self, q: WideQueries, k: WideKeys, v: WideValues, mask: Any = None
-    ) -> WideHeadOutputs:
-        return super().forward(q, k, v, mask)
-
-
-class OverlappedConcat(Concat):
-    """Concat as always; the label says that heads are wider."""
-
-    def forward(self, z: WideHeadOutputs) -> WideHeadRows:
-        return super().forward(z)
 
 
 class OverlappedAttention(MultiHeadAttention):
@@ -146,8 +130,9 @@ class OverlappedAttention(MultiHeadAttention):
         check_overlap(overlap, d_head)
         own = {
             "split": OverlappedSplit(n_heads, overlap),
-            "attend": OverlappedAttend(scale=d_head**-0.5, dropout=dropout),
-            "concat": OverlappedConcat(),
+            # The plain stages do it all; only the labels say that heads are wider.
+            "attend": Attend(scale=d_head**-0.5, dropout=dropout).label(z=WideHeadOutputs),
+            "concat": Concat().label(concat=WideHeadRows),
             "W_O": nn.Linear(n_heads * (d_head + 2 * overlap), d_model, bias=bias),
         }
         super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))

@@ -41,7 +41,7 @@ class KeyWire(Wire):
 
     def __init__(self, name: str, alias: Any) -> None:
         super().__init__(name, alias)
-        self.cached = self.wires
+        self.cached = tuple(self.wires)  # type: ignore[misc]
 
 
 WIRES = {"query": Wire, "key": KeyWire}

@@ -52,7 +52,7 @@ class TokenRouter(Stage):
     (torch.Size([5, 2]), tensor([1.]), torch.Size([5, 3]))
     """
 
-    wires = ("alphas", "shared", "routed")
+    wires = {"alphas": GroupShares, "shared": SharedShares, "routed": RoutedShares}
 
     def __init__(self, d_model: int, n_shared: int, n_routed: int) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class QueryNormRouter(Stage):
     tensor(1)
     """
 
-    wires = ("alphas", "shared", "routed")
+    wires = {"alphas": GroupShares, "shared": SharedShares, "routed": RoutedShares}
 
     def __init__(self, d_model: int, n_shared: int, n_routed: int) -> None:
         super().__init__()

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from mhsa_book.exercises import check
-from mhsa_lib import functional as F
+from mhsa_lib import functional
 from mhsa_lib.stages import Attend
 
 
@@ -15,8 +15,8 @@ def stage(weigh):
     """An Attend whose weights are made of the scores by ``weigh``."""
 
     class Look(Attend):
-        def look(self, q, k, mask=None):
-            return weigh(F.score(q, k, self.scale))
+        def attention_weights(self, q, k, mask=None):
+            return weigh(functional.score(q, k, self.scale))
 
     return Look(scale=0.5)
 

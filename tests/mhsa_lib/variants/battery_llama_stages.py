@@ -20,7 +20,7 @@ def loaded(attention: MultiHeadAttention, **stages) -> MultiHeadAttention:
 
 
 def uncapped(attention: MultiHeadAttention) -> MultiHeadAttention:
-    return loaded(attention, attend=CappedAttend(0.5, float("inf")))
+    return loaded(attention, attend=CappedAttend(0.5, cap=None))
 
 
 def unsunk(attention: MultiHeadAttention) -> MultiHeadAttention:

@@ -5,8 +5,6 @@ from torch import nn
 from mhsa_lib import MultiHeadAttention
 from mhsa_lib.variants import OverlappedAttention
 from mhsa_lib.variants.overlapped import (
-    OverlappedAttend,
-    OverlappedConcat,
     OverlappedSplit,
 )
 from tests.mhsa_lib.variants.entry import Variant
@@ -26,8 +24,6 @@ def passed_stages() -> MultiHeadAttention:
         12,
         3,
         split=OverlappedSplit(3, 2),
-        attend=OverlappedAttend(scale=0.5),
-        concat=OverlappedConcat(),
         W_O=nn.Linear(24, 12),
     )
 
