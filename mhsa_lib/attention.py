@@ -17,7 +17,7 @@ class MultiHeadAttention(Stage):
 
     Parameters
     ----------
-    d_model : width of a token, in columns
+    d_model : width of a token
     n_heads : number of heads, each with its own distribution over the keys
     d_head : width of a head; d_model / n_heads when not given, free otherwise
     d_context : width of a token of ``context``; d_model when not given
@@ -79,7 +79,7 @@ class MultiHeadAttention(Stage):
         """Attend from ``x`` (…, query, d_model) to ``context`` (…, key, d_context).
 
         Without a context, to ``x`` itself. ``mask`` is a predicate of ``mhsa_lib.masks`` or a
-        boolean tensor that broadcasts to (batch, head, query, key), True = may look. Returns
+        boolean tensor that broadcasts to (batch, head, query, key), True = may attend. Returns
         ``y`` (…, query, d_model).
         """
         context = x if context is None else context

@@ -1,6 +1,6 @@
 """Numbers about attention weights: tensors (…, query, key) in, numbers out.
 
-Each row of ``weights`` is a distribution over keys. A row of zeros (a query that may look at
+Each row of ``weights`` is a distribution over keys. A row of zeros (a query that may attend to
 nothing) counts as zero in every mean; ``agreement`` leaves it out. ``composition`` alone is
 about the learned matrices of heads.
 
@@ -29,7 +29,7 @@ def entropy(weights: Tensor) -> Tensor:
 
 
 def distance(weights: Tensor) -> Tensor:
-    """Mean distance in tokens between a query and what it looks at: (…, query).
+    """Mean distance in tokens between a query and what it attends to: (…, query).
 
     >>> distance(torch.eye(3)).tolist()
     [0.0, 0.0, 0.0]
@@ -40,7 +40,7 @@ def distance(weights: Tensor) -> Tensor:
 def at_offset(weights: Tensor, offset: int) -> Tensor:
     """Mean weight on the token at ``offset`` from the query, over the queries that have one.
 
-    -1 is the previous token, 0 the own, 1 the next. Shape: the leading axes.
+    -1 is the previous token, 0 the token itself, 1 the next. Shape: the leading axes.
 
     >>> at_offset(torch.eye(3), 0).item(), at_offset(torch.eye(3), -1).item()
     (1.0, 0.0)
@@ -77,7 +77,7 @@ def confidence(weights: Tensor) -> Tensor:
 
 
 def agreement(weights: Tensor) -> Tensor:
-    """How alike the heads look: (head, head), 1 for the same rows, 0 for disjoint ones.
+    """How alike the heads attend: (head, head), 1 for the same rows, 0 for disjoint ones.
 
     One minus the mean Jensen–Shannon divergence (base 2) of the two heads' distributions, over
     the queries of all leading axes that see something in both heads; 1 where there is none.

@@ -131,12 +131,12 @@ def maps_of(attention: Any) -> dict[str, nn.Linear]:
 
 
 class Project(Stage):
-    """Three linear maps: what each token asks, what it offers, what it hands over.
+    """Three linear maps of each token: its query, its key and its value.
 
     Parameters
     ----------
-    d_model : width of a token in ``x``, in columns
-    d_heads : width of ``q``: all query heads side by side
+    d_model : width of a token in ``x``
+    d_heads : width of ``q``: all query heads next to each other
     d_kv_heads : width of ``k`` and of ``v``: all key heads side by side
     d_context : width of a token in ``context``; d_model when not given
     bias : whether the three maps add a bias
@@ -177,7 +177,7 @@ class Project(Stage):
 
 
 class Split(Stage):
-    """Cut q, k and v into heads: a view, nothing is copied.
+    """Split q, k and v into heads: a view, nothing is copied.
 
     >>> import torch
     >>> Split(3)(*[torch.zeros(5, 12)] * 3)[0].shape
@@ -261,7 +261,7 @@ class Attend(Stage):
 
 
 class Concat(Stage):
-    """Lay the heads side by side again: a copy, because memory has to be reordered.
+    """Concatenate the heads again: new memory, because the numbers have to be reordered.
 
     >>> import torch
     >>> Concat()(torch.zeros(3, 5, 4)).shape

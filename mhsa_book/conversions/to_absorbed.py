@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from mhsa_lib import functional
 from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.execution_mode import is_unmodified
 from mhsa_lib.shapes import (
     AbsorbedKeys,
     AbsorbedOutputs,
@@ -31,7 +32,6 @@ from mhsa_lib.shapes import (
     RotaryKeys,
 )
 from mhsa_lib.stages import Attend, Stage, Wire
-from mhsa_lib.tracing.watched import bare
 from mhsa_lib.variants.latent import LatentSplit
 
 
@@ -141,7 +141,7 @@ _KNOWN: kinds.Kinds = kinds.LATENT | {"project": (), "W_O": ()}
 
 def _weight(W: nn.Linear) -> Tensor:
     """Of a map that is absorbed, so never called: what is added to it would not act."""
-    if not bare(W, nn.Linear) or W.bias is not None:
+    if not is_unmodified(W, nn.Linear) or W.bias is not None:
         raise ValueError(
             f"{type(W).__name__} has a hook, a bias or a wrapper around it, and what is "
             f"absorbed is the weight alone; merge that first, or call the LatentAttention."

@@ -5,8 +5,7 @@ from typing import Any
 from torch import nn
 
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.stages import Attend, Concat, Project, Split, Wire
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention, GroupedSplit
 from mhsa_lib.variants.latent import LatentAttention, LatentProject, LatentSplit

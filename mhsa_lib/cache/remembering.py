@@ -19,10 +19,10 @@ from torch import Tensor, nn
 from mhsa_lib import checks, shapes
 from mhsa_lib.cache.growing import Cache
 from mhsa_lib.cache.positions import within_window
+from mhsa_lib.execution_mode import is_transformed
 from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.tracing.find import the_attention
 from mhsa_lib.tracing.hooks import Hooks, acting
-from mhsa_lib.tracing.watched import transformed
 
 
 @contextmanager
@@ -126,7 +126,7 @@ class _Call:
     """One forward pass: what it adds stays aside until the pass has succeeded."""
 
     def __init__(self, attention: Any, cache: Cache) -> None:
-        self.attention, self.cache, self.transformed = attention, cache, transformed()
+        self.attention, self.cache, self.transformed = attention, cache, is_transformed()
         self.positions = torch.empty(0)
         self.longer: dict[str, Tensor] = {}
         self.runs = False
@@ -191,7 +191,7 @@ class _Call:
                 f"a checkpoint computes a pass of {name} again, which would be remembered "
                 f"twice; remember without the checkpoint."
             )
-        if transformed() is not self.transformed:
+        if is_transformed() is not self.transformed:
             raise RuntimeError(
                 f"torch.func or forward mode surrounds this call of {name}, but not the block, "
                 f"and what is kept would not outlive it; put the block inside."

@@ -97,7 +97,7 @@ class NormedProject(Project):
     Parameters
     ----------
     d_model, d_heads, d_kv_heads, d_context, bias : as of ``Project``
-    q_norm, k_norm : what is done to all columns of q and of k
+    q_norm, k_norm : what is done to all dimensions of q and of k
 
     Examples
     --------

@@ -7,9 +7,9 @@ so that every row of the table reads it and none works it out again.
 from typing import Any, NamedTuple
 
 from mhsa_lib import masks
+from mhsa_lib.execution_mode import is_eager
 from mhsa_lib.masks.structure import NO_LIMIT, Band
 from mhsa_lib.shapes import Keys, Queries, Values
-from mhsa_lib.tracing.watched import only_run
 
 
 class Call(NamedTuple):
@@ -74,7 +74,7 @@ class Call(NamedTuple):
         >>> call.sees_all, tuple(call.k.shape)
         (True, (1, 2, 3, 4))
         """
-        if not only_run():  # what is recorded runs with other sizes later: derive nothing
+        if not is_eager():  # what is recorded runs with other sizes later: derive nothing
             return cls(q, k, v, mask, scale, dropout, only_run=False)
         n_query, n_key = q.shape[-2], k.shape[-2]
         if shift is None:

@@ -13,10 +13,10 @@ slower than plain products. The book's chapter on the fused module shows the num
 import torch
 
 from mhsa_lib import masks
+from mhsa_lib.execution_mode import is_plain_cpu_tensor, is_recording
 from mhsa_lib.fused import blas, flex, varlen
 from mhsa_lib.fused.blocks import cuts_finely, trains
 from mhsa_lib.fused.call import Call
-from mhsa_lib.tracing.watched import plain, recorded
 
 NOT_A_BAND = "the mask is more than a band"
 DROPOUT = "weights are dropped"
@@ -27,7 +27,7 @@ ONE_QUERY = "not one query"
 
 def against_any_length(call: Call) -> str:
     """It serves whatever is recorded."""
-    return "nothing is recorded" if call.only_run or not recorded() else ""
+    return "nothing is recorded" if call.only_run or not is_recording() else ""
 
 
 def against_definition(call: Call) -> str:
@@ -130,7 +130,7 @@ def against_written_weights(call: Call) -> str:
         return "heads share keys"
     if call.n_query < FEWEST_WRITTEN_UNTRAINED and not trains(q):
         return "fewer than 64 queries, without gradients"
-    return "" if plain(q, k) else "not plain numbers on a CPU"
+    return "" if is_plain_cpu_tensor(q, k) else "not plain numbers on a CPU"
 
 
 FEWEST_TILED = 64
@@ -173,7 +173,7 @@ def against_tiles(call: Call) -> str:
             return "in float32 SDPA has the faster backward"
     elif q.dtype is not torch.bfloat16:
         return "neither float32 nor bfloat16"
-    if not plain(q, k):
+    if not is_plain_cpu_tensor(q, k):
         return "not plain numbers on a CPU"
     return "" if blas.is_chosen() else "oneDNN was not chosen"
 

@@ -12,9 +12,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.compiler import is_compiling
 
+from mhsa_lib.execution_mode import is_recording
 from mhsa_lib.fused import blas, onednn
 from mhsa_lib.fused.packing import FEW_ROWS, Pack, lasts
-from mhsa_lib.tracing.watched import recorded
 
 FEWEST_PACKED, FEWEST_UNPACKED = 4, 8
 """Rows from which on oneDNN is called, with a weight laid out for it and without.
@@ -120,7 +120,7 @@ def _in_type(dtype: torch.dtype, x: Tensor, weight: Tensor, bias: Tensor | None)
 
 def _serves(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
     return (
-        not recorded()
+        not is_recording()
         and x.numel() >= FEWEST_UNPACKED * x.shape[-1]
         and weight.dtype is torch.float32
         and onednn.multiplies(x, weight, bias)

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from mhsa_lib.tracing.watched import plain, transformed
+from mhsa_lib.execution_mode import is_plain_cpu_tensor, is_transformed
 
 
 @cache
@@ -67,7 +67,7 @@ def multiplies(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
         and computing_in(weight) is dtype
         and (bias is None or computing_in(bias) is dtype)
         and is_here()
-        and plain(x, weight)
+        and is_plain_cpu_tensor(x, weight)
     )
 
 
@@ -101,4 +101,4 @@ class LinearFunction(torch.autograd.Function):
 def differentiated_again(grad: Tensor) -> bool:
     """Whether a backward pass is itself differentiated (``create_graph=True``) or batched."""
     several = torch._C._functorch.is_legacy_batchedtensor(grad)  # is_grads_batched=True
-    return torch.is_grad_enabled() or transformed() or several or type(grad) is not Tensor
+    return torch.is_grad_enabled() or is_transformed() or several or type(grad) is not Tensor

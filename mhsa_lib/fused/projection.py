@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.compiler import is_compiling
 
 from mhsa_lib import checks
+from mhsa_lib.execution_mode import is_unmodified
 from mhsa_lib.fused import linear
 from mhsa_lib.shapes import Keys, Queries, Values
-from mhsa_lib.tracing.watched import bare
 
 FEWEST_APART = 256
 """Tokens from which on, without gradients on a CPU, q is computed apart from k and v.
@@ -81,7 +81,7 @@ class PackedProjection(nn.Module):
         if self.d_context != self.d_model:
             maps = self.W_Q(x), *self.W_KV(context).chunk(2, dim=-1)
             return tuple(t.unflatten(-1, (-1, self.d_head)) for t in maps)
-        if not bare(self.W_QKV, linear.Linear):
+        if not is_unmodified(self.W_QKV, linear.Linear):
             return self._projected(x)[0], *self._projected(context)[1:]
         d_heads, *d_kv_heads = self.widths
         parts = [d_heads, sum(d_kv_heads)]
@@ -95,7 +95,7 @@ class PackedProjection(nn.Module):
     def _is_bare(self) -> bool:
         """Whether both maps may be read past: what hooks and wrappers add, only calls give."""
         one = self.d_context == self.d_model
-        return one and all(bare(W, linear.Linear) for W in (self.W_QKV, self.W_O))
+        return one and all(is_unmodified(W, linear.Linear) for W in (self.W_QKV, self.W_O))
 
     def _apart(self, x: Tensor) -> bool:
         """Whether q is computed alone: it has to be, or z can then take its place in memory."""
@@ -103,12 +103,12 @@ class PackedProjection(nn.Module):
             return True
         if is_compiling() or x.shape[-2] < FEWEST_APART or torch.is_grad_enabled():
             return False
-        return x.is_cpu and bare(self.W_QKV, linear.Linear)
+        return x.is_cpu and is_unmodified(self.W_QKV, linear.Linear)
 
     def _owns_q(self) -> bool:
         """Whether nobody else holds q, as a hook could: then z may take its place in memory."""
         W = self.W_QKV if self.d_context == self.d_model else self.W_Q
-        return bare(W, linear.Linear)
+        return is_unmodified(W, linear.Linear)
 
     def _held(self) -> dict[str, slice]:
         """Which of W_Q, W_K and W_V each map holds."""

@@ -1,7 +1,15 @@
-"""The shape ledger of a trace as HTML: a colour per axis, a bar for the size of a tensor."""
+"""A trace as plain HTML: a table of its wires, and a map of weights for every head.
 
+Nothing here needs a stylesheet, a script or matplotlib, so a trace draws itself in every
+notebook. Text and lines take the colour of the page (``currentColor``) and backgrounds are
+clear, so it can be read in dark and in light.
+"""
+
+import math
 from dataclasses import dataclass
 from html import escape
+
+from torch import Tensor
 
 from mhsa_lib.shapes import AXIS_COLOURS
 
@@ -28,20 +36,23 @@ class Step:
         return {"query", "key"} <= self.axes.keys()
 
 
-CELL = "padding:.15em .5em;text-align:left;white-space:nowrap;border:0;background:none"
-NUMBER = CELL + ";text-align:right;font-variant-numeric:tabular-nums"
+CELL = "padding:.15em .5em;text-align:left;border:0;background:none"
+WORD = CELL + ";white-space:nowrap"
+NUMBER = WORD + ";text-align:right;font-variant-numeric:tabular-nums"
+MOST_TOKENS, MOST_HEADS = 16, 8
+"""Queries, keys and heads of a map that is drawn; of larger ones the first."""
 COLUMNS = {
-    "wire": CELL,
-    "axes": CELL,
-    "result": CELL,
-    "size": CELL,
+    "wire": WORD,
+    "axes": WORD,
+    "result": WORD,
+    "size": WORD,
     "bytes": NUMBER,
     "FLOPs": NUMBER,
-    "stride": CELL,
+    "stride": WORD,
 }
 
 
-def html(name: str, rows: list[Step]) -> str:
+def table(name: str, rows: list[Step]) -> str:
     """A table with a row per wire, readable without colour and by a screen reader."""
     largest = max((row.bytes for row in rows), default=0) or 1
     head = "".join(
@@ -60,6 +71,72 @@ def html(name: str, rows: list[Step]) -> str:
         '<table style="border-collapse:collapse;font-size:.85em;color:inherit;margin:0">'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
     )
+
+
+def maps(weights: Tensor) -> str:
+    """A square for every head, a cell for every weight: clear is 0, solid is 1.
+
+    ``weights`` (…, head, query, key). Rows are queries, columns are keys. Of several sequences
+    the first is drawn, of many tokens or heads the first ones, and a note says so.
+
+    >>> import torch
+    >>> maps(torch.eye(2)[None]).count("<rect")
+    2
+    """
+    n_sequences = math.prod(weights.shape[:-3])
+    if not weights.numel() or weights.is_meta:
+        return ""
+    first = weights.detach().reshape(n_sequences, *weights.shape[-3:])[0]
+    n_head, n_query, n_key = first.shape
+    shown = first[:MOST_HEADS, :MOST_TOKENS, :MOST_TOKENS].float().cpu()
+    notes = [
+        f"the first {most} of {n} {what}"
+        for what, n, most in (
+            ("sequences", n_sequences, 1),
+            ("heads", n_head, MOST_HEADS),
+            ("queries", n_query, MOST_TOKENS),
+            ("keys", n_key, MOST_TOKENS),
+        )
+        if n > most
+    ]
+    note = f" Shown: {', '.join(notes)}." if notes else ""
+    figures = "".join(_map(head, i, n_head) for i, head in enumerate(shown.tolist()))
+    return (
+        '<div class="mhsa-maps"><p style="margin:.6em 0 .3em">Weights of each head: rows are '
+        f"queries, columns are keys, clear is 0 and solid is 1.{note}</p>"
+        f'<div style="display:flex;flex-wrap:wrap;gap:.8em">{figures}</div></div>'
+    )
+
+
+def _map(rows: list[list[float]], head: int, n_head: int) -> str:
+    cells = "".join(
+        f'<rect x="{j}" y="{i}" width="1" height="1" fill-opacity="{level / 1000:g}"/>'
+        for i, row in enumerate(rows)
+        for j, weight in enumerate(row)
+        if (level := _level(weight))
+    )
+    width, height = len(rows[0]), len(rows)
+    label = (
+        f"Head {head} of {n_head}, numbered from 0: weights of {height} queries, one a row, on "
+        f"{width} keys"
+    )
+    # One size a cell, so that maps of different numbers of tokens can be compared.
+    return (
+        f'<figure style="margin:0"><svg role="img" aria-label="{label}" '
+        f'viewBox="0 0 {width} {height}" width="{width * 0.7:g}em" height="{height * 0.7:g}em" '
+        'fill="currentColor" shape-rendering="crispEdges" '
+        f'style="display:block;outline:1px solid currentColor">{cells}</svg>'
+        f'<figcaption style="font-size:.85em;color:inherit">head {head}</figcaption></figure>'
+    )
+
+
+def _level(weight: float) -> int:
+    """A weight in thousandths of the fixed scale from 0 to 1; NaN is 0.
+
+    A quarter is added before rounding down, so that fractions such as 1/2 and 1/16 are far from
+    a step: the same picture on every machine, whatever the last digit.
+    """
+    return 0 if weight != weight else int(min(max(weight, 0.0), 1.0) * 1000 + 0.25)
 
 
 def short(number: int) -> str:
@@ -84,12 +161,12 @@ def _row(row: Step, largest: int) -> str:
         f'background:{filled};opacity:.7"></span>'
     )
     return (
-        f'<tr><th scope="row" style="{CELL}"><code>{escape(row.wire)}</code></th>'
-        f'<td style="{CELL}">{chips}</td><td style="{CELL}">{escape(row.result)}</td>'
-        f'<td style="{CELL}">{bar}</td>'
+        f'<tr><th scope="row" style="{WORD}"><code>{escape(row.wire)}</code></th>'
+        f'<td style="{WORD}">{chips}</td><td style="{WORD}">{escape(row.result)}</td>'
+        f'<td style="{WORD}">{bar}</td>'
         f'<td style="{NUMBER}">{short(row.bytes)}</td>'
         f'<td style="{NUMBER}">{short(row.flops)}</td>'
-        f'<td style="{CELL}">({stride})</td></tr>'
+        f'<td style="{WORD}">({stride})</td></tr>'
     )
 
 

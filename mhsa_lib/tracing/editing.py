@@ -1,4 +1,4 @@
-"""Change a wire while a forward pass runs: ablate a head, patch a value, cut a wire."""
+"""Change a wire while a forward pass runs: ablate a head, patch a value."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,14 +9,13 @@ from torch import Tensor, nn
 from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.tracing.find import the_attention
 from mhsa_lib.tracing.hooks import Hooks
-from mhsa_lib.tracing.op_recorder import trace_ops as trace_ops
 
 
 @contextmanager
 def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Iterator[None]:
     """Replace the value of one wire by ``change(value)`` while the block runs.
 
-    Ablate a head, patch a value, cut a wire. A ``trace`` around or inside the block sees the
+    Use it to ablate a head or to patch a value. A ``trace`` around or inside the block sees the
     edited value; of two edits of one wire the inner one acts first. Passes of this thread are
     changed, compiled modules run uncompiled (``hooks.Hooks``). Raises ``KeyError`` for an
     unknown wire and ``ValueError`` if the change does not keep shape and dtype.
@@ -43,6 +42,7 @@ def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Ite
         return tuple(values.values()) if isinstance(output, tuple) else values[wire]
 
     with Hooks(model) as hooks:
+        # First, so that every other hook sees the edited value.
         hooks.after(stage, replace, first=True)
         yield
 

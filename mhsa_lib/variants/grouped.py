@@ -3,7 +3,7 @@
 Changes: project makes keys and values for ``n_kv_heads`` heads only; split cuts them into that
     many; attend hands each to its group of query heads, k1 k1 k2 k2.
 Saves/Costs: the cache, W_K and W_V shrink by n_heads / n_kv_heads; scores and FLOPs of attend
-    stay. Heads of one group can no longer look for different things in a token.
+    stay. Heads of one group can no longer attend to different things in a token.
 Is MHA when: n_kv_heads = n_heads. With one it is multi-query attention.
 Source: Shazeer, arXiv 1911.02150 (one head); Ainslie et al., section 2.2, arXiv 2305.13245.
 """
@@ -17,7 +17,7 @@ from mhsa_lib.stages import Attend, Project, Split
 
 
 class GroupedSplit(Split):
-    """Cut q into ``n_heads`` heads, k and v into ``n_kv_heads``.
+    """Split q into ``n_heads`` heads, k and v into ``n_kv_heads``.
 
     >>> import torch
     >>> q, k, v = GroupedSplit(6, 2)(torch.zeros(5, 12), *[torch.zeros(5, 4)] * 2)
@@ -45,6 +45,8 @@ class GroupedAttend(Attend):
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Any = None) -> HeadOutputs:
         n_heads = q.shape[-3]
+        # Repeating first keeps the mathematics of one head; fused kernels read shared heads as
+        # they are.
         k, v = functional.share_heads(k, n_heads), functional.share_heads(v, n_heads)
         return super().forward(q, k, v, mask)
 
@@ -54,14 +56,14 @@ class GroupedQueryAttention(MultiHeadAttention):
 
     Parameters
     ----------
-    d_model : width of a token, in columns
+    d_model : width of a token
     n_heads : query heads
     n_kv_heads : heads of keys and values, a divisor of n_heads
     d_head : width of a head; d_model / n_heads when not given, free otherwise
     d_context : width of a token of ``context``; d_model when not given
     bias : whether the four linear maps add a bias
     dropout : probability of dropping an attention weight in training
-    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O`` in place of the own ones
+    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O``, to replace a default
 
     Raises
     ------
@@ -120,7 +122,7 @@ class MultiQueryAttention(GroupedQueryAttention):
 
     Parameters
     ----------
-    d_model : width of a token, in columns
+    d_model : width of a token
     n_heads : query heads
     options : as of ``GroupedQueryAttention``
 

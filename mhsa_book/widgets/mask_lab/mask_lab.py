@@ -16,7 +16,7 @@ from mhsa_lib import checks, functional, masks
 LONGEST = 10
 OWN = "your own"
 RULES: dict[str, Callable[[int], masks.Predicate]] = {
-    "none": lambda _: masks.causal | ~masks.causal,
+    "none": lambda _: masks.full,
     "causal": lambda _: masks.causal,
     "padding": lambda length: masks.padding([length]),
     "key padding": lambda length: masks.key_padding([length]),

@@ -50,7 +50,7 @@ def test_another_key_of_score_0_is_right_at_any_scale():
         (stage(lambda s: s[0]), "the weights are (6, 6), not (1, 6, 6)."),
         (stage(lambda s: padded(s)[..., :-1].clamp(min=0.01)), "every score is very low"),
         (stage(by_hand), "for large scores it is NaN"),
-        (stage(lambda s: None), "look gives NoneType"),
+        (stage(lambda s: None), "attention_weights gives NoneType"),
         (stage(lambda s: s[99]), "Trying it raises IndexError"),
         (Attend, "not its class"),
         (padded, "function is no Attend"),

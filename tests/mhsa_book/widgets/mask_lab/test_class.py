@@ -57,7 +57,7 @@ def test_what_does_not_fit_is_refused_with_a_repair():
 
 
 def test_a_mask_that_is_no_mask_is_refused_in_the_words_of_the_library():
-    with pytest.raises(TypeError, match='True means "may look"'):
+    with pytest.raises(TypeError, match='True means "may attend"'):
         mask_lab(mask=torch.zeros(6, 6))
     with pytest.raises(ValueError, match="does not fit scores"):
         mask_lab(mask=torch.ones(5, 5, dtype=torch.bool))
