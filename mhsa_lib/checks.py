@@ -39,6 +39,7 @@ def positive(**sizes: int) -> None:
     ValueError: n_heads=0 is not a size; it must be at least 1.
     """
     for name, size in sizes.items():
+        # In Python True is an int, and n_heads=True a slip.
         if isinstance(size, bool) or not isinstance(size, int):
             raise TypeError(f"{name}={size!r} is not a whole number; pass an int.")
         if size < 1:
@@ -73,6 +74,7 @@ def head_width(d_model: int, n_heads: int, d_head: int | None = None) -> int:
         positive(d_head=d_head)
         return d_head
     if d_model % n_heads:
+        # The two nearest widths that would do; below the first multiple there is only one.
         below, above = d_model - d_model % n_heads, d_model + -d_model % n_heads
         options = " or ".join(f"d_model={size}" for size in (below, above) if size)
         raise ValueError(
@@ -121,6 +123,7 @@ def heads(keep: Any, n_heads: int) -> list[int]:
         ) from error
     named = []
     for head in given:
+        # Numbers of NumPy and of torch become Python's; only then is a bool told from an int.
         head = getattr(head, "tolist", lambda head=head: head)()
         if isinstance(head, bool):
             raise TypeError(
@@ -377,6 +380,7 @@ def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
     )
     if fits:
         return
+    # The two shapes that people most often mean get a repair of their own.
     repair = "axes are aligned from the right, each must be equal or 1"
     if len(wanted) == 4 and given == (wanted[0], wanted[3]):
         repair = "for one row of keys per sequence use mask[:, None, None, :]"

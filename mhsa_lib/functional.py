@@ -109,8 +109,10 @@ def softmax_with_sinks(scores: Scores, sinks: Tensor, mask: Mask | None = None) 
     >>> softmax_with_sinks(torch.zeros(1, 1, 3), torch.zeros(1))
     tensor([[[0.2500, 0.2500, 0.2500]]])
     """
+    # One more key with the score of the sink, the same for every query of a head.
     column = sinks.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
     if mask is not None:
+        # The sink is open wherever a key is, so that an empty row stays empty.
         keys = mask.expand(*mask.shape[:-1], scores.shape[-1])
         mask = torch.cat([keys, keys.any(dim=-1, keepdim=True)], dim=-1)
     return softmax(torch.cat([scores, column], dim=-1), mask)[..., :-1]

@@ -93,6 +93,7 @@ def agreement(weights: Tensor) -> Tensor:
         raise ValueError(
             f"weights {tuple(weights.shape)} have no head axis; pass (…, head, query, key)."
         )
+    # Every head against every head by broadcasting.
     a, b = weights.unsqueeze(-3), weights.unsqueeze(-4)
     divergence = entropy((a + b) / 2) - (entropy(a) + entropy(b)) / 2
     both = ((a != 0).any(dim=-1) & (b != 0).any(dim=-1)).to(weights.dtype)
@@ -122,6 +123,7 @@ def composition(writes: Tensor, reads: Tensor) -> Tensor:
             f"writes {shapes[0]} and reads {shapes[1]} are not (head, d_model, d_model) of one "
             f"d_model; give the products of each head's own parts of the matrices."
         )
+    # 0 / 0 for a head of zeros, which composes with nothing.
     product = torch.linalg.matrix_norm(writes[:, None] @ reads)
     norms = torch.linalg.matrix_norm(writes)[:, None] * torch.linalg.matrix_norm(reads)
     return torch.where(norms == 0, norms, product / norms)
@@ -130,5 +132,6 @@ def composition(writes: Tensor, reads: Tensor) -> Tensor:
 def _offsets(weights: Tensor) -> Tensor:
     n_query, n_key = weights.shape[-2:]
     checks.positive(n_query=n_query, n_key=n_key)
+    # With fewer queries than keys, as in decoding, queries are the last positions.
     query = torch.arange(n_key - n_query, n_key, device=weights.device)[:, None]
     return torch.arange(n_key, device=weights.device) - query

@@ -43,6 +43,7 @@ class Stage(nn.Module):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        # At the definition, because a trace far away would be the first to notice.
         _check_wires(cls.__name__, cls.wires)
 
     def label(self, **wires: Any) -> Any:
@@ -59,6 +60,7 @@ class Stage(nn.Module):
         for wire in wires.keys() - self.wires.keys():
             raise ValueError(f"{name} has no wire {wire!r}; it has {', '.join(self.wires)}.")
         _check_wires(name, wires)
+        # A new dict on the instance: the class and its other instances keep theirs.
         self.wires = self.wires | wires  # type: ignore[misc]
         return self
 
@@ -248,6 +250,7 @@ class Attend(Stage):
     def attention_weights(self, q: Queries, k: Heads, mask: Any = None) -> Weights:
         """Score and normalise: how much every query of every head attends to each key."""
         scores = self.scores(self.score(q, k))
+        # Resolved here, so that a `normalise` of your own gets a tensor or None.
         mask = masks.resolve(mask, scores.shape, scores.device)
         return self.weights(self.normalise(scores, mask))
 

@@ -119,6 +119,8 @@ class Rotary(nn.Module):
 
         ``length``, a tensor (…, 1), is read by a ``LengthScaling`` only; (…, pair) then.
         """
+        # Computed in each call: a buffer would be cast with the model to half precision, which
+        # cannot hold them.
         pair = torch.arange(self.d_rotary // 2, device=device, dtype=dtype)
         plain = self.base ** (-2 * pair / self.d_rotary)
         if isinstance(self.scaling, LengthScaling):
@@ -140,10 +142,11 @@ class Rotary(nn.Module):
                 f"rows are {rows.shape[-1]} wide, shape {tuple(rows.shape)}, but "
                 f"d_rotary={self.d_rotary}; the last axis must be d_rotary."
             )
-        # In float32 at least: half precision cannot tell position 4097 from 4096.
+        # Angles in float32 at least: half precision cannot tell position 4097 from 4096.
         angles = self.angles(positions, torch.promote_types(rows.dtype, torch.float32))
         cos, sin = angles.cos(), angles.sin()
         magnitude = getattr(self.scaling, "magnitude", 1.0)
+        # Scaling the two factors is cheaper than scaling the rows: they have no head axis.
         if magnitude != 1.0:
             cos, sin = cos * magnitude, sin * magnitude
         return self.pairing.rotate(rows, cos.to(rows.dtype), sin.to(rows.dtype))
@@ -194,6 +197,7 @@ def token_positions(
     >>> [each.tolist() for each in token_positions(None, 2, 5, torch.zeros(1))]
     [[3, 4], [0, 1, 2, 3, 4]]
     """
+    # A cache passes positions only where it feeds queries and keys of the same tokens.
     if positions is not None:
         return [positions, positions]
     key = torch.arange(n_key, device=like.device)
@@ -248,6 +252,7 @@ class RotarySplit(Stage):
         if positions is not None:
             self.rotary.check_continuation(positions)
         query, key = token_positions(positions, q.shape[-2], k.shape[-2], k)
+        # The norm comes first, because its gains belong to dimensions and rotation mixes pairs.
         q = self.q_heads(self.q_norm(functional.split_heads(q, self.n_heads)))
         k = self.k_heads(self.k_norm(functional.split_heads(k, self.n_kv_heads)))
         return (

@@ -68,6 +68,7 @@ class Llama3Scaling:
 
     def __call__(self, frequencies: Tensor) -> Tensor:
         turns = self.length * frequencies / (2 * math.pi)
+        # Pairs that never complete a round were not seen in full during training.
         kept = ((turns - self.low) / (self.high - self.low)).clamp(0, 1)
         return frequencies * (kept + (1 - kept) / self.factor)
 
@@ -128,6 +129,7 @@ class YarnScaling:
         # and all models that were trained with it do so.
         low, high = max(low, 0), min(high, 2 * n_pairs - 1)
         pair = torch.arange(n_pairs, device=frequencies.device, dtype=frequencies.dtype)
+        # As in the authors' code: a step between two neighbouring pairs, not a division by 0.
         width = high - low or 0.001
         slower = ((pair - low) / width).clamp(0, 1)
         return frequencies * (1 - slower) + frequencies / self.factor * slower
@@ -168,6 +170,8 @@ class DynamicScaling(LengthScaling):
         longer = length.clamp(min=self.length).to(frequencies.dtype) / self.length
         slower = self.factor * longer - (self.factor - 1)
         n_pairs, dtype = len(frequencies), frequencies.dtype
+        # A larger base slows pair i by a power that grows with i: none for the first pair, all
+        # of it for the last.
         share = torch.linspace(0, 1, n_pairs, device=frequencies.device, dtype=dtype)
         return frequencies * slower**-share
 

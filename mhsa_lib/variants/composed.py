@@ -257,7 +257,9 @@ class ComposedAttend(Attend):
         scores = self.composed_scores(self.pre(scores, x, context))
         weights = self.weights(self.normalise(scores, mask))
         # Other heads, with other masks, may have put weight on a forbidden pair.
-        weights = self.composed_weights(_allowed(self.post(weights, x, context), mask))
+        weights = self.post(weights, x, context)
+        weights = weights if mask is None else weights.masked_fill(~mask, 0.0)
+        weights = self.composed_weights(weights)
         return functional.mix(self.dropout(weights), v)
 
 
@@ -266,14 +268,10 @@ class ComposedAttention(MultiHeadAttention):
 
     Parameters
     ----------
-    d_model : width of a token
-    n_heads : number of heads
+    d_model, n_heads, d_head, bias, stages : as of ``MultiHeadAttention``
     rank : rank of the map that a token makes, at most n_heads
-    d_head : width of a head; d_model / n_heads when not given, free otherwise
-    bias : whether the four linear maps add a bias
     dropout : probability of dropping a composed weight in training
     pre, post : a ``Compose`` of other branches than the five, for the scores, for the weights
-    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O``, to replace a default
 
     Raises
     ------
@@ -322,7 +320,3 @@ class ComposedAttention(MultiHeadAttention):
         z = self.attend(q, k, v, mask, x, context)  # <- the idea
         z = self.concat(z)
         return self.W_O(z)
-
-
-def _allowed(weights: Weights, mask: Tensor | None) -> Weights:
-    return weights if mask is None else weights.masked_fill(~mask, 0.0)

@@ -156,12 +156,8 @@ class GatedAttention(MultiHeadAttention):
     ----------
     d_model : width of a token
     n_heads : number of heads, each with a gate
-    d_head : width of a head; d_model / n_heads when not given, free otherwise
-    d_context : width of a token of ``context``; d_model when not given
-    bias : whether the four linear maps add a bias
-    dropout : probability of dropping an attention weight in training
     gate : a ``HardConcrete`` with other constants or another start
-    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O``, to replace a default
+    options : as of ``MultiHeadAttention``
 
     Raises
     ------
@@ -183,15 +179,10 @@ class GatedAttention(MultiHeadAttention):
         d_model: int,
         n_heads: int,
         *,
-        d_head: int | None = None,
-        d_context: int | None = None,
-        bias: bool = False,
-        dropout: float = 0.0,
         gate: HardConcrete | None = None,
-        **stages: Any,
+        **options: Any,
     ) -> None:
-        own = {"d_head": d_head, "d_context": d_context, "bias": bias, "dropout": dropout}
-        super().__init__(d_model, n_heads, **(own | stages))
+        super().__init__(d_model, n_heads, **options)
         self.gate = HardConcrete(n_heads) if gate is None else gate
         if self.gate.n_heads != n_heads:
             raise ValueError(

@@ -56,14 +56,8 @@ class GroupedQueryAttention(MultiHeadAttention):
 
     Parameters
     ----------
-    d_model : width of a token
-    n_heads : query heads
-    n_kv_heads : heads of keys and values, a divisor of n_heads
-    d_head : width of a head; d_model / n_heads when not given, free otherwise
-    d_context : width of a token of ``context``; d_model when not given
-    bias : whether the four linear maps add a bias
-    dropout : probability of dropping an attention weight in training
-    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O``, to replace a default
+    n_heads, n_kv_heads : query heads; heads of keys and values, a divisor of n_heads
+    d_model, d_head, d_context, bias, dropout, stages : as of ``MultiHeadAttention``
 
     Raises
     ------
@@ -118,16 +112,8 @@ def standard_attention(
 
 
 class MultiQueryAttention(GroupedQueryAttention):
-    """All query heads share one head of keys and values.
+    """Grouped-query attention with one head of keys and values; ``options`` as there.
 
-    Parameters
-    ----------
-    d_model : width of a token
-    n_heads : query heads
-    options : as of ``GroupedQueryAttention``
-
-    Examples
-    --------
     >>> import torch
     >>> MultiQueryAttention(12, 3)(torch.randn(5, 12)).shape
     torch.Size([5, 12])

@@ -163,8 +163,7 @@ class LatentAttention(MultiHeadAttention):
 
     Parameters
     ----------
-    d_model : width of a token
-    n_heads : number of heads
+    d_model, n_heads, dropout, stages : as of ``MultiHeadAttention``
     d_latent : width of the latent that keys and values are made from, at most d_model
     d_rope : further dimensions of queries and keys that know the position; even, 0 for none
     d_q_latent : width of a latent that queries are made from; without, W_Q makes them
@@ -172,10 +171,8 @@ class LatentAttention(MultiHeadAttention):
     d_nope : dimensions of queries and keys that know no position; d_head when not given
     bias : whether W_Q or W_DQ, W_DKV and W_O add a bias. The others have no use for one: that
         of keys does nothing, that of values is in W_DKV
-    dropout : probability of dropping an attention weight in training
     rotary : builds what rotates ``d_rope`` dimensions
     norm : builds what is done to a latent of a given width
-    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O``, to replace a default
 
     Raises
     ------

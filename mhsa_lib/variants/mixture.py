@@ -260,13 +260,10 @@ class MixtureOfHeadAttention(MultiHeadAttention):
     n_heads : all heads, shared and routed
     n_shared : the first of them, which every token uses; may be 0
     n_active : how many of the other heads, the routed ones, a token uses
-    d_head : width of a head; d_model / n_heads when not given, free otherwise
-    bias : whether the four linear maps add a bias; a router never does
-    dropout : probability of dropping an attention weight in training
     router : builds the router from d_model, n_shared and the number of routed heads
     scaling : gates from the router's shares; ``paper_scaling``, ``hard_scaling`` are others
     balance : loss of one layer from its routing; ``paper_balance`` is another
-    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O``, to replace a default
+    options : as of ``MultiHeadAttention``; a router never has a bias
 
     Raises
     ------
@@ -286,16 +283,12 @@ class MixtureOfHeadAttention(MultiHeadAttention):
         n_shared: int,
         n_active: int,
         *,
-        d_head: int | None = None,
-        bias: bool = False,
-        dropout: float = 0.0,
         router: Callable[[int, int, int], nn.Module] = TokenRouter,
         scaling: Scaling = released_scaling,
         balance: Balance = released_balance,
-        **stages: Any,
+        **options: Any,
     ) -> None:
-        own = {"d_head": d_head, "bias": bias, "dropout": dropout}
-        super().__init__(d_model, n_heads, **(own | stages))
+        super().__init__(d_model, n_heads, **options)
         n_routed = routed_heads(n_heads, n_shared, n_active)
         self.n_shared, self.n_active = n_shared, n_active
         self.route = Route(router(d_model, n_shared, n_routed), n_active, scaling, balance)

@@ -97,13 +97,9 @@ class OverlappedAttention(MultiHeadAttention):
 
     Parameters
     ----------
-    d_model : width of a token
-    n_heads : number of heads
     overlap : dimensions that a head reads from each neighbour, 0 to d_head
-    d_head : dimensions of a head without the overlap; d_model / n_heads when not given
-    bias : whether the four linear maps add a bias
-    dropout : probability of dropping an attention weight in training
-    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O``, to replace a default
+    d_head : width of a head without the overlap; d_model / n_heads when not given
+    d_model, n_heads, bias, dropout, stages : as of ``MultiHeadAttention``
 
     Raises
     ------
