@@ -90,7 +90,7 @@ def maps(weights: Tensor) -> str:
     n_head, n_query, n_key = first.shape
     shown = first[:MOST_HEADS, :MOST_TOKENS, :MOST_TOKENS].float().cpu()
     notes = [
-        f"the first {most} of {n} {what}"
+        f"the first {f'{most} ' if most > 1 else ''}of {n} {what}"
         for what, n, most in (
             ("sequences", n_sequences, 1),
             ("heads", n_head, MOST_HEADS),

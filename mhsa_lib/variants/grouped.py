@@ -45,8 +45,6 @@ class GroupedAttend(Attend):
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Any = None) -> HeadOutputs:
         n_heads = q.shape[-3]
-        # Repeating first keeps the mathematics of one head; fused kernels read shared heads as
-        # they are.
         k, v = functional.share_heads(k, n_heads), functional.share_heads(v, n_heads)
         return super().forward(q, k, v, mask)
 
@@ -112,8 +110,14 @@ def standard_attention(
 
 
 class MultiQueryAttention(GroupedQueryAttention):
-    """Grouped-query attention with one head of keys and values; ``options`` as there.
+    """Grouped-query attention with one head of keys and values.
 
+    Parameters
+    ----------
+    d_model, n_heads, options : as of ``GroupedQueryAttention``
+
+    Examples
+    --------
     >>> import torch
     >>> MultiQueryAttention(12, 3)(torch.randn(5, 12)).shape
     torch.Size([5, 12])

@@ -31,7 +31,7 @@ def test_every_public_name_says_what_it_is(module):
 
 
 # Needs transformers, or is shown by the example of its caller.
-NO_EXAMPLE = {"from_bert", "from_gpt2", "from_llama", "project", "html"}
+NO_EXAMPLE = {"from_bert", "from_gpt2", "from_llama", "project", "table"}
 SHOW_EXAMPLES = [
     "mhsa_lib.checks",
     "mhsa_lib.execution_mode",

@@ -182,7 +182,7 @@ def test_every_head_has_a_map_with_a_label_and_its_weights(wires):
             1000 * wires["weights"][0, head, query, key].item(), abs=1
         )
     assert len(drawn) == 3 * 15
-    assert "the first 1 of 2 sequences" in html
+    assert "the first of 2 sequences" in html
 
 
 def test_the_scale_is_fixed_and_nan_is_clear():
@@ -203,7 +203,7 @@ def test_large_maps_are_cut_and_say_so():
     assert html.count("<svg") == drawing.MOST_HEADS
     assert html.count("<rect") == drawing.MOST_HEADS * drawing.MOST_TOKENS**2
     assert (
-        "Shown: the first 1 of 3 sequences, the first 8 of 12 heads, the first 16 of 40" in html
+        "Shown: the first of 3 sequences, the first 8 of 12 heads, the first 16 of 40" in html
     )
     assert "the first 16 of 50 keys." in html
     assert len(html) < 200_000
