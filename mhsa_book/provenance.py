@@ -76,12 +76,11 @@ def _run(attention: nn.Module, x: Tensor, mask: Any, provenance: Provenance) -> 
         provenance.axes[name] = tuple("" for _ in value.shape)
 
     def keep(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
-        values = output if isinstance(output, tuple) else (output,)
-        for (wire, alias), value in zip(stage.shapes().items(), values, strict=True):
+        for wire, value in stage.named(output).items():
             provenance.wires[wire] = value.detach().clone()
-            provenance.axes[wire] = shapes.axes(alias)[1:]
+            provenance.axes[wire] = shapes.axes(stage.wires[wire])[1:]
         title, says = about[stage]
-        provenance.steps.append((title, stage.wires, says))
+        provenance.steps.append((title, tuple(stage.wires), says))
 
     about = {
         stage: (_title(stage, path), _says(attention, path, stage))
@@ -112,9 +111,8 @@ def _parents(
     made: dict[str, tuple[Tensor, list[str]]] = {}
 
     def cut(stage: Stage, args: tuple[Any, ...], output: Any) -> Any:
-        values = output if isinstance(output, tuple) else (output,)
         before, fresh = list(leaves), []
-        for wire, value in zip(stage.wires, values, strict=True):
+        for wire, value in stage.named(output).items():
             made[wire] = value, before
             leaves[wire] = value.detach().requires_grad_()
             fresh.append(leaves[wire])
@@ -173,7 +171,7 @@ def _short(path: str, paths: list[str]) -> str:
 
 def _title(stage: Stage, path: str) -> str:
     if isinstance(stage, Wire):
-        return stage.wires[0]
+        return next(iter(stage.wires))
     return path.rpartition(".")[2] or "W_O"
 
 

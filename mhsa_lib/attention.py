@@ -13,11 +13,11 @@ from mhsa_lib.stages import Attend, Concat, Project, Split, Stage
 
 
 class MultiHeadAttention(Stage):
-    """Every token asks ``n_heads`` questions of the others and adds up the answers.
+    """Multi-head attention (Vaswani et al., 2017), written as five replaceable stages.
 
     Parameters
     ----------
-    d_model : width of a token, in columns
+    d_model : width of a token
     n_heads : number of heads, each with its own distribution over the keys
     d_head : width of a head; d_model / n_heads when not given, free otherwise
     d_context : width of a token of ``context``; d_model when not given
@@ -38,7 +38,7 @@ class MultiHeadAttention(Stage):
     torch.Size([2, 6, 12])
     """
 
-    wires = ("y",)
+    wires = {"y": Tokens}
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class MultiHeadAttention(Stage):
         """Attend from ``x`` (…, query, d_model) to ``context`` (…, key, d_context).
 
         Without a context, to ``x`` itself. ``mask`` is a predicate of ``mhsa_lib.masks`` or a
-        boolean tensor that broadcasts to (batch, head, query, key), True = may look. Returns
+        boolean tensor that broadcasts to (batch, head, query, key), True = may attend. Returns
         ``y`` (…, query, d_model).
         """
         context = x if context is None else context

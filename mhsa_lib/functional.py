@@ -3,6 +3,8 @@
 Source: Vaswani et al., "Attention Is All You Need", section 3.2, arXiv 1706.03762.
 """
 
+import math
+
 import torch
 from einops import rearrange, repeat
 from torch import Tensor
@@ -22,7 +24,7 @@ from mhsa_lib.shapes import (
 
 
 def split_heads(rows: Rows, n_heads: int) -> Heads:
-    """Cut every row into equal pieces, one for each head.
+    """Split every row into equal parts, one for each head.
 
     Only strides change: the result is a view of ``rows``.
 
@@ -34,7 +36,7 @@ def split_heads(rows: Rows, n_heads: int) -> Heads:
 
 
 def concat_heads(z: HeadOutputs) -> HeadRows:
-    """Lay the heads side by side again: the inverse of ``split_heads``.
+    """Concatenate the heads again: the inverse of ``split_heads``.
 
     >>> rows = torch.arange(24.0).view(2, 12)
     >>> torch.equal(concat_heads(split_heads(rows, n_heads=3)), rows)
@@ -56,22 +58,21 @@ def share_heads(kv: Keys, n_heads: int) -> Heads:
 
 
 def score(q: Queries, k: Heads, scale: float) -> Scores:
-    """How well each query matches each key: dot products, scaled.
-
-    The queries are scaled before the product; the result is the same, and in half precision
-    the unscaled dot product, which may overflow, never exists.
+    """How well each query matches each key: scaled dot products.
 
     >>> q = torch.full((1, 2, 64), 60.0, dtype=torch.float16)
     >>> (q @ q.mT).isinf().any().item(), score(q, q, scale=64**-0.5)[0, 0, 0].item()
     (True, 28800.0)
     """
+    # Scaling q first gives the same result, and in half precision the unscaled dot product,
+    # which may overflow, never exists.
     return (q * scale) @ k.mT
 
 
 def softmax(scores: Scores, mask: Mask | None = None) -> Weights:
-    """Turn each query's scores into a distribution over the keys it may look at.
+    """Turn each query's scores into a distribution over the keys it may attend to.
 
-    Forbidden scores become -inf. A query that may look at nothing gets weights of zero, with
+    Forbidden scores become -inf. A query that may attend to nothing gets weights of zero, with
     finite gradients; a NaN that came in stays visible.
 
     >>> softmax(torch.zeros(1, 2, 2), torch.tensor([[[True, False], [False, False]]]))
@@ -80,32 +81,38 @@ def softmax(scores: Scores, mask: Mask | None = None) -> Weights:
     """
     if mask is None:
         return torch.softmax(scores, dim=-1)
+    # A row of -inf alone would give NaN, so such rows keep their scores until the last step.
     sees_nothing = ~mask.any(dim=-1, keepdim=True)
     scores = scores.masked_fill(~mask & ~sees_nothing, float("-inf"))
     return torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
 
 
-def cap(scores: Scores, most: float) -> Scores:
-    """Scores bent to stay between -most and most: most · tanh(scores / most).
+def softcap(scores: Scores, limit: float | None) -> Scores:
+    """Soft-cap the scores by a tanh: limit · tanh(scores / limit); unchanged without a limit.
 
     Source: Gemma Team, "Gemma 2", section 2, arXiv 2408.00118.
 
-    >>> cap(torch.tensor([[[0.01, 100.0]]]), most=5.0)
+    >>> softcap(torch.tensor([[[0.01, 100.0]]]), limit=5.0)
     tensor([[[0.0100, 5.0000]]])
     """
-    return scores if most == float("inf") else most * torch.tanh(scores / most)
+    # An infinite limit would give infinity times zero.
+    if limit is None or limit == math.inf:
+        return scores
+    return limit * torch.tanh(scores / limit)
 
 
 def softmax_with_sinks(scores: Scores, sinks: Tensor, mask: Mask | None = None) -> Weights:
     """As ``softmax``, with one more score (head) in every row, whose share is left out.
 
-    A query that may look at nothing gets weights of zero, as everywhere.
+    A query that may attend to nothing gets weights of zero, as everywhere.
 
     >>> softmax_with_sinks(torch.zeros(1, 1, 3), torch.zeros(1))
     tensor([[[0.2500, 0.2500, 0.2500]]])
     """
+    # One more key with the score of the sink, the same for every query of a head.
     column = sinks.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
     if mask is not None:
+        # The sink is open wherever a key is, so that an empty row stays empty.
         keys = mask.expand(*mask.shape[:-1], scores.shape[-1])
         mask = torch.cat([keys, keys.any(dim=-1, keepdim=True)], dim=-1)
     return softmax(torch.cat([scores, column], dim=-1), mask)[..., :-1]

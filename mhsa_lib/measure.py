@@ -1,6 +1,6 @@
 """Numbers about attention weights: tensors (…, query, key) in, numbers out.
 
-Each row of ``weights`` is a distribution over keys. A row of zeros (a query that may look at
+Each row of ``weights`` is a distribution over keys. A row of zeros (a query that may attend to
 nothing) counts as zero in every mean; ``agreement`` leaves it out. ``composition`` alone is
 about the learned matrices of heads.
 
@@ -29,7 +29,7 @@ def entropy(weights: Tensor) -> Tensor:
 
 
 def distance(weights: Tensor) -> Tensor:
-    """Mean distance in tokens between a query and what it looks at: (…, query).
+    """Mean distance in tokens between a query and what it attends to: (…, query).
 
     >>> distance(torch.eye(3)).tolist()
     [0.0, 0.0, 0.0]
@@ -40,7 +40,7 @@ def distance(weights: Tensor) -> Tensor:
 def at_offset(weights: Tensor, offset: int) -> Tensor:
     """Mean weight on the token at ``offset`` from the query, over the queries that have one.
 
-    -1 is the previous token, 0 the own, 1 the next. Shape: the leading axes.
+    -1 is the previous token, 0 the token itself, 1 the next. Shape: the leading axes.
 
     >>> at_offset(torch.eye(3), 0).item(), at_offset(torch.eye(3), -1).item()
     (1.0, 0.0)
@@ -77,7 +77,7 @@ def confidence(weights: Tensor) -> Tensor:
 
 
 def agreement(weights: Tensor) -> Tensor:
-    """How alike the heads look: (head, head), 1 for the same rows, 0 for disjoint ones.
+    """How alike the heads attend: (head, head), 1 for the same rows, 0 for disjoint ones.
 
     One minus the mean Jensen–Shannon divergence (base 2) of the two heads' distributions, over
     the queries of all leading axes that see something in both heads; 1 where there is none.
@@ -93,6 +93,7 @@ def agreement(weights: Tensor) -> Tensor:
         raise ValueError(
             f"weights {tuple(weights.shape)} have no head axis; pass (…, head, query, key)."
         )
+    # Every head against every head by broadcasting.
     a, b = weights.unsqueeze(-3), weights.unsqueeze(-4)
     divergence = entropy((a + b) / 2) - (entropy(a) + entropy(b)) / 2
     both = ((a != 0).any(dim=-1) & (b != 0).any(dim=-1)).to(weights.dtype)
@@ -122,6 +123,7 @@ def composition(writes: Tensor, reads: Tensor) -> Tensor:
             f"writes {shapes[0]} and reads {shapes[1]} are not (head, d_model, d_model) of one "
             f"d_model; give the products of each head's own parts of the matrices."
         )
+    # 0 / 0 for a head of zeros, which composes with nothing.
     product = torch.linalg.matrix_norm(writes[:, None] @ reads)
     norms = torch.linalg.matrix_norm(writes)[:, None] * torch.linalg.matrix_norm(reads)
     return torch.where(norms == 0, norms, product / norms)
@@ -130,5 +132,6 @@ def composition(writes: Tensor, reads: Tensor) -> Tensor:
 def _offsets(weights: Tensor) -> Tensor:
     n_query, n_key = weights.shape[-2:]
     checks.positive(n_query=n_query, n_key=n_key)
+    # With fewer queries than keys, as in decoding, queries are the last positions.
     query = torch.arange(n_key - n_query, n_key, device=weights.device)[:, None]
     return torch.arange(n_key, device=weights.device) - query

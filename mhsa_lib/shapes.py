@@ -7,8 +7,8 @@ the label that ``trace`` prints. Axis names are the words of the book:
 axis              meaning
 ================  ====================================================================
 ``*batch``        any number of leading axes, also none
-``query``         positions that ask; the last positions of the keys when fewer
-``key``           positions that are looked at
+``query``         positions of queries; the last positions of the keys when fewer
+``key``           positions that are attended to
 ``new_key``       those of one call, where a cache keeps the keys before them
 ``head``          query heads, ``n_heads``
 ``kv_head``       key/value heads; equal to ``head`` in plain multi-head attention
@@ -16,11 +16,11 @@ axis              meaning
 ``d_head``        width of one head
 ``d_heads``       all heads side by side: ``n_heads * d_head``
 ``d_kv_heads``    all key (or value) heads side by side
-``d_wide_head``   width of one head with the columns it shares with its neighbours
+``d_wide_head``   width of one head with the dimensions it shares with its neighbours
 ``d_wide_heads``  all such heads side by side
 ``d_latent``      width of a latent, from which keys and values are made
 ``d_q_latent``    width of a latent from which queries are made
-``d_rope``        columns of a latent's key that are turned by the position
+``d_rope``        dimensions of a latent's key that are rotated by the position
 ``d_key``         width of a query and of a key whose value has another: ``d_nope + d_rope``
 ``d_keys``        the queries of all heads side by side: ``n_heads * d_key``
 ``d_absorbed``    width of a key that is a latent: ``d_latent + d_rope``
@@ -28,7 +28,7 @@ axis              meaning
 ``shared_head``   heads that every token uses
 ``routed_head``   heads that a token may choose
 ``rank``          pairs of vectors that make up a low-rank map of heads to heads
-``d_shared``      columns of queries and keys that all heads share
+``d_shared``      dimensions of queries and keys that all heads share
 ================  ====================================================================
 """
 

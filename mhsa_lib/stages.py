@@ -6,18 +6,18 @@
 Source: Vaswani et al., section 3.2.2, arXiv 1706.03762.
 """
 
-from typing import Any, get_args, get_type_hints
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from mhsa_lib import checks, masks
-from mhsa_lib import functional as F
+from mhsa_lib import checks, functional, masks
 from mhsa_lib.shapes import (
     HeadOutputs,
     HeadRows,
     Heads,
     KeyRows,
     Keys,
+    Mask,
     Queries,
     QueryRows,
     Scores,
@@ -28,45 +28,70 @@ from mhsa_lib.shapes import (
 
 
 class Stage(nn.Module):
-    """A step whose outputs have names: its ``wires``, in the order they are returned.
+    """A step whose outputs have names and shapes: its ``wires``, in the order of return.
 
-    ``cached`` names those that decoding has to keep for later tokens (``mhsa_lib.cache``).
+    ``wires`` maps each name to its alias in ``mhsa_lib.shapes``. ``cached`` names those that
+    decoding keeps for later tokens (``mhsa_lib.cache``). A subclass that declares ``wires`` in
+    any other form raises ``TypeError`` when it is defined.
+
+    >>> Split.wires["q_heads"].dim_str
+    '*batch head query d_head'
     """
 
-    wires: tuple[str, ...] = ()
-    cached: tuple[str, ...] = ()
+    wires: ClassVar[dict[str, Any]] = {}
+    cached: ClassVar[tuple[str, ...]] = ()
 
-    def shapes(self) -> dict[str, Any]:
-        """The alias of each wire, read from the return annotation of ``forward``.
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # At the definition, because a trace far away would be the first to notice.
+        _check_wires(cls.__name__, cls.wires)
 
-        A subclass that does not annotate it has the shapes of the class whose wires it keeps.
-        Raises ``TypeError`` where there are none.
+    def label(self, **wires: Any) -> Any:
+        """Give wires of this one stage other shapes, and return the stage.
 
-        >>> Split(3).shapes()["q_heads"].dim_str
-        '*batch head query d_head'
+        For a variant in which a stage does what it always does, on tensors of another width.
+        Raises ``ValueError`` for a wire that the stage does not have.
+
+        >>> from mhsa_lib.shapes import WideHeadRows
+        >>> Concat().label(concat=WideHeadRows).wires["concat"].dim_str
+        '*batch query d_wide_heads'
         """
-        if not self.wires:
-            return {}
-        kept = [kind for kind in type(self).__mro__ if getattr(kind, "wires", 0) == self.wires]
-        written = [kind.__dict__["forward"] for kind in kept if "forward" in kind.__dict__]
-        for forward in (self.forward, *written):
-            if (returned := _returned(forward)) is not None:
-                aliases = get_args(returned) if len(self.wires) > 1 else (returned,)
-                if [hasattr(alias, "dim_str") for alias in aliases] == [True] * len(self.wires):
-                    return dict(zip(self.wires, aliases, strict=True))
+        name = type(self).__name__
+        for wire in wires.keys() - self.wires.keys():
+            raise ValueError(f"{name} has no wire {wire!r}; it has {', '.join(self.wires)}.")
+        _check_wires(name, wires)
+        # A new dict on the instance: the class and its other instances keep theirs.
+        self.wires = self.wires | wires  # type: ignore[misc]
+        return self
+
+    def named(self, output: Any) -> dict[str, Any]:
+        """What ``forward`` returned, by the names of the wires.
+
+        >>> import torch
+        >>> list(Concat().named(torch.zeros(5, 12)))
+        ['concat']
+        """
+        values = output if isinstance(output, tuple) else (output,)
+        if len(values) != len(self.wires):
+            raise ValueError(
+                f"{type(self).__name__} returned {len(values)} values, but has "
+                f"{len(self.wires)} wires: {', '.join(self.wires)}; name each value."
+            )
+        return dict(zip(self.wires, values, strict=True))
+
+
+def _check_wires(stage: str, wires: Any) -> None:
+    if not isinstance(wires, dict):
         raise TypeError(
-            f"{type(self).__name__}.forward does not say the shapes of its wires "
-            f"{', '.join(self.wires)}; annotate what it returns, one alias of "
-            f"mhsa_lib.shapes for each wire, as in -> tuple[Queries, Keys, Values]."
+            f"{stage}.wires is a {type(wires).__name__}; write a dict that gives each output, "
+            f'in order, its alias of mhsa_lib.shapes, as in wires = {{"z": HeadOutputs}}.'
         )
-
-
-def _returned(forward: Any) -> Any:
-    """What a function says it returns; None if it says nothing, or nothing that is known."""
-    try:
-        return get_type_hints(forward).get("return")
-    except (NameError, TypeError):  # a name for type checkers alone; no plain function
-        return None
+    for wire, alias in wires.items():
+        if not hasattr(alias, "dim_str"):
+            raise TypeError(
+                f"wire {wire!r} of {stage} has the shape {alias!r}; give an alias of "
+                f"mhsa_lib.shapes, or one like them, Float[Tensor, '*batch query d_model']."
+            )
 
 
 class Wire(Stage):
@@ -74,14 +99,10 @@ class Wire(Stage):
 
     def __init__(self, name: str, alias: Any) -> None:
         super().__init__()
-        self.wires = (name,)
-        self.alias = alias
-
-    def shapes(self) -> dict[str, Any]:
-        return {self.wires[0]: self.alias}
+        self.wires = {name: alias}  # type: ignore[misc]
 
     def extra_repr(self) -> str:
-        return self.wires[0]
+        return ", ".join(self.wires)
 
     def forward(self, value: Tensor) -> Tensor:
         return value
@@ -112,12 +133,12 @@ def maps_of(attention: Any) -> dict[str, nn.Linear]:
 
 
 class Project(Stage):
-    """Three linear maps: what each token asks, what it offers, what it hands over.
+    """Three linear maps of each token: its query, its key and its value.
 
     Parameters
     ----------
-    d_model : width of a token in ``x``, in columns
-    d_heads : width of ``q``: all query heads side by side
+    d_model : width of a token in ``x``
+    d_heads : width of ``q``: all query heads next to each other
     d_kv_heads : width of ``k`` and of ``v``: all key heads side by side
     d_context : width of a token in ``context``; d_model when not given
     bias : whether the three maps add a bias
@@ -130,7 +151,7 @@ class Project(Stage):
     (torch.Size([2, 5, 12]), torch.Size([2, 7, 12]))
     """
 
-    wires = ("q", "k", "v")
+    wires = {"q": QueryRows, "k": KeyRows, "v": ValueRows}
 
     def __init__(
         self,
@@ -158,14 +179,14 @@ class Project(Stage):
 
 
 class Split(Stage):
-    """Cut q, k and v into heads: a view, nothing is copied.
+    """Split q, k and v into heads: a view, nothing is copied.
 
     >>> import torch
     >>> Split(3)(*[torch.zeros(5, 12)] * 3)[0].shape
     torch.Size([3, 5, 4])
     """
 
-    wires = ("q_heads", "k_heads", "v_heads")
+    wires = {"q_heads": Queries, "k_heads": Keys, "v_heads": Values}
     cached = ("k_heads", "v_heads")
 
     def __init__(self, n_heads: int) -> None:
@@ -183,14 +204,17 @@ class Split(Stage):
         v: ValueRows,
     ) -> tuple[Queries, Keys, Values]:
         return (
-            F.split_heads(q, self.n_heads),
-            F.split_heads(k, self.n_heads),
-            F.split_heads(v, self.n_heads),
+            functional.split_heads(q, self.n_heads),
+            functional.split_heads(k, self.n_heads),
+            functional.split_heads(v, self.n_heads),
         )
 
 
 class Attend(Stage):
     """Score, softmax, mix; every head on its own.
+
+    ``score`` and ``normalise`` are the two steps that variants replace: a cap on the scores
+    overrides the first, sinks or a sigmoid the second.
 
     Parameters
     ----------
@@ -204,7 +228,7 @@ class Attend(Stage):
     torch.Size([3, 5, 4])
     """
 
-    wires = ("z",)
+    wires = {"z": HeadOutputs}
 
     def __init__(self, scale: float, dropout: float = 0.0) -> None:
         super().__init__()
@@ -217,26 +241,37 @@ class Attend(Stage):
     def extra_repr(self) -> str:
         return f"scale={self.scale:.4g}"
 
-    def forward(self, q: Queries, k: Keys, v: Values, mask: Any = None) -> HeadOutputs:
-        weights = self.look(q, k, mask)
-        return F.mix(self.dropout(weights), v)
+    # Values may be wider or narrower than queries and keys, so no alias is named for the three;
+    # the shapes are checked in the steps.
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Any = None) -> HeadOutputs:
+        weights = self.attention_weights(q, k, mask)
+        return functional.mix(self.dropout(weights), v)
 
-    def look(self, q: Queries, k: Heads, mask: Any = None) -> Weights:
-        """Scores and softmax: the distribution of every query of every head over the keys."""
-        scores = self.scores(F.score(q, k, self.scale))
+    def attention_weights(self, q: Queries, k: Heads, mask: Any = None) -> Weights:
+        """Score and normalise: how much every query of every head attends to each key."""
+        scores = self.scores(self.score(q, k))
+        # Resolved here, so that a `normalise` of your own gets a tensor or None.
         mask = masks.resolve(mask, scores.shape, scores.device)
-        return self.weights(F.softmax(scores, mask))
+        return self.weights(self.normalise(scores, mask))
+
+    def score(self, q: Queries, k: Heads) -> Scores:
+        """The scaled dot product of every query with every key."""
+        return functional.score(q, k, self.scale)
+
+    def normalise(self, scores: Scores, mask: Mask | None) -> Weights:
+        """A distribution over the allowed keys for every query; ``mask`` is None or boolean."""
+        return functional.softmax(scores, mask)
 
 
 class Concat(Stage):
-    """Lay the heads side by side again: a copy, because memory has to be reordered.
+    """Concatenate the heads again: new memory, because the numbers have to be reordered.
 
     >>> import torch
     >>> Concat()(torch.zeros(3, 5, 4)).shape
     torch.Size([5, 12])
     """
 
-    wires = ("concat",)
+    wires = {"concat": HeadRows}
 
     def forward(self, z: HeadOutputs) -> HeadRows:
-        return F.concat_heads(z)
+        return functional.concat_heads(z)

@@ -16,8 +16,7 @@ from torch import Tensor
 
 from mhsa_book.bertviz.page import Template, installed
 from mhsa_book.bertviz.view import LIBRARIES, View, label, rounded
-from mhsa_lib import functional as F
-from mhsa_lib import masks
+from mhsa_lib import functional, masks
 
 
 def neuron_view(
@@ -69,7 +68,7 @@ def neuron_view(
     bertviz = installed()
     text = [label(token) for token in bertviz.util.format_special_chars(tokens)]
     attention = {
-        "attn": rounded(F.softmax(F.score(q, k, scale), allowed)),
+        "attn": rounded(functional.softmax(functional.score(q, k, scale), allowed)),
         "queries": rounded(q),
         "keys": rounded(k),
         "left_text": text,

@@ -6,8 +6,7 @@ This is what happened to Llama's weights on their way from neighbouring columns 
 from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.by_head import by_head, write
-from mhsa_lib.rope.pairing import Pairing, reordered
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import Pairing, RotarySplit, reordered
 
 
 def with_pairing(attention: MultiHeadAttention, pairing: Pairing) -> MultiHeadAttention:

@@ -16,9 +16,10 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from mhsa_lib import functional as F
+from mhsa_lib import functional
 from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.execution_mode import is_unmodified
 from mhsa_lib.shapes import (
     AbsorbedKeys,
     AbsorbedOutputs,
@@ -31,14 +32,17 @@ from mhsa_lib.shapes import (
     RotaryKeys,
 )
 from mhsa_lib.stages import Attend, Stage, Wire
-from mhsa_lib.tracing.watched import bare
 from mhsa_lib.variants.latent import LatentSplit
 
 
 class AbsorbedSplit(LatentSplit):
     """Queries go through W_UK into the space of the latents, which are the keys."""
 
-    wires = ("q_absorbed", "k_shared", "v_shared")
+    wires = {
+        "q_absorbed": AbsorbedQueries,
+        "k_shared": AbsorbedKeys,
+        "v_shared": AbsorbedValues,
+    }
 
     def __init__(self, split: LatentSplit) -> None:
         nn.Module.__init__(self)
@@ -64,20 +68,20 @@ class AbsorbedSplit(LatentSplit):
 class AbsorbedAttend(Attend):
     """Every head reads the same keys and the same values, and answers in latent space."""
 
-    wires = ("z_latent",)
+    wires = {"z_latent": AbsorbedOutputs}
 
     def forward(
         self, q: AbsorbedQueries, k: AbsorbedKeys, v: AbsorbedValues, mask: Any = None
     ) -> AbsorbedOutputs:
         heads = q.shape[:-2]
-        weights = self.look(q, k.expand(*heads, *k.shape[-2:]), mask)
-        return F.mix(self.dropout(weights), v.expand(*heads, *v.shape[-2:]))
+        weights = self.attention_weights(q, k.expand(*heads, *k.shape[-2:]), mask)
+        return functional.mix(self.dropout(weights), v.expand(*heads, *v.shape[-2:]))
 
 
 class AbsorbedConcat(Stage):
     """Out of latent space through W_UV, head by head, and side by side."""
 
-    wires = ("concat",)
+    wires = {"concat": HeadRows}
 
     def __init__(self, n_heads: int, W_UV: nn.Linear) -> None:
         super().__init__()
@@ -88,7 +92,7 @@ class AbsorbedConcat(Stage):
         W_UV = rearrange(
             _weight(self.W_UV), "(head d) latent -> head latent d", head=self.n_heads
         )
-        return F.concat_heads(self.z(z @ W_UV))
+        return functional.concat_heads(self.z(z @ W_UV))
 
 
 class AbsorbedLatentAttention(MultiHeadAttention):
@@ -137,7 +141,7 @@ _KNOWN: kinds.Kinds = kinds.LATENT | {"project": (), "W_O": ()}
 
 def _weight(W: nn.Linear) -> Tensor:
     """Of a map that is absorbed, so never called: what is added to it would not act."""
-    if not bare(W, nn.Linear) or W.bias is not None:
+    if not is_unmodified(W, nn.Linear) or W.bias is not None:
         raise ValueError(
             f"{type(W).__name__} has a hook, a bias or a wrapper around it, and what is "
             f"absorbed is the weight alone; merge that first, or call the LatentAttention."

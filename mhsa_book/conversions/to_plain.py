@@ -6,12 +6,10 @@ from torch.nn.functional import pad
 
 from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.stages import Attend, Concat, Split
+from mhsa_lib.stages import Split
 from mhsa_lib.variants.overlapped import (
     Overlap,
-    OverlappedAttend,
     OverlappedAttention,
-    OverlappedConcat,
     OverlappedSplit,
 )
 
@@ -36,8 +34,6 @@ def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
         "split": (OverlappedSplit,),
         "split.split": (Split,),
         "split.overlap": (Overlap,),
-        "attend": (Attend, OverlappedAttend),
-        "concat": (Concat, OverlappedConcat),
     }
     known.only(attention, kinds.STANDARD | own, why, repair)
     overlap, d_head = attention.overlap, attention.d_head

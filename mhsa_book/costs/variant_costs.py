@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from mhsa_book import costs
 from mhsa_lib import checks
+from mhsa_lib.variants.composed import check_rank
+from mhsa_lib.variants.mixture import routed_heads
 from mhsa_lib.variants.overlapped import check_overlap
-from mhsa_lib.variants.parts.composition import check_rank
-from mhsa_lib.variants.parts.routing import routed_heads
 
 
 @dataclass(frozen=True)

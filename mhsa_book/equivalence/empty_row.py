@@ -11,8 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
-from mhsa_lib import functional as F
-from mhsa_lib import masks
+from mhsa_lib import functional, masks
 
 
 class Answer(NamedTuple):
@@ -27,7 +26,7 @@ class Answer(NamedTuple):
 
 def ours(q: Tensor, k: Tensor, v: Tensor, may_look: Tensor) -> Tensor:
     """Look at the softmax of this book: the empty row is set aside before it."""
-    return F.mix(F.softmax(_scores(q, k)[None], may_look[None]), v[None])[0]
+    return functional.mix(functional.softmax(_scores(q, k)[None], may_look[None]), v[None])[0]
 
 
 def minus_infinity(q: Tensor, k: Tensor, v: Tensor, may_look: Tensor) -> Tensor:
@@ -101,7 +100,7 @@ def _in_a_word(row: Tensor) -> str:
 
 
 def _scores(q: Tensor, k: Tensor) -> Tensor:
-    return F.score(q[None], k[None], scale=q.shape[-1] ** -0.5)[0]
+    return functional.score(q[None], k[None], scale=q.shape[-1] ** -0.5)[0]
 
 
 def _added(may_look: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from mhsa_book.exercises import bugs
 from mhsa_book.exercises.core_inputs import drawn, matrices
 from mhsa_book.exercises.foreseen import Foreseen
 from mhsa_book.exercises.kinds import Exercise, Invented, Value
-from mhsa_lib import functional as F
+from mhsa_lib import functional
 from mhsa_lib.tracing.wires import trace
 
 
@@ -24,7 +24,9 @@ def weight_of_animal() -> float:
 def one_head(x: Tensor, W_Q: Tensor, W_K: Tensor, W_V: Tensor) -> Tensor:
     """Self-attention with one table of weights, (batch, seq, d_head)."""
     q, k, v = x @ W_Q, x @ W_K, x @ W_V
-    return F.mix(F.softmax(F.score(q, k, q.shape[-1] ** -0.5), None), v)
+    return functional.mix(
+        functional.softmax(functional.score(q, k, q.shape[-1] ** -0.5), None), v
+    )
 
 
 def too_can_decide() -> bool:
@@ -33,7 +35,7 @@ def too_can_decide() -> bool:
     animal, street, too = 1, 4, 5
     for seed in range(100):
         q, k = x @ drawn(12, 4, seed=seed), x @ drawn(12, 4, seed=100 + seed)
-        weights = F.softmax(F.score(q, k, 4**-0.5), None)
+        weights = functional.softmax(functional.score(q, k, 4**-0.5), None)
         prefers = weights[:, too, animal] > weights[:, too, street]
         if prefers[0] != prefers[1]:
             return True

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from mhsa_book.exercises.kinds import Exercise, Invented, Value
-from mhsa_lib import functional as F
+from mhsa_lib import functional
 
 
 def _split(q: Tensor) -> Tensor:
@@ -35,7 +35,7 @@ _SPLITS: tuple[tuple[str, bool, Callable[[Tensor], Tensor]], ...] = (
 
 
 def _place_in_memory() -> int:
-    return int(F.split_heads(torch.arange(168.0).view(2, 7, 12), 3)[1, 1, 4, 2])
+    return int(functional.split_heads(torch.arange(168.0).view(2, 7, 12), 3)[1, 1, 4, 2])
 
 
 def _misjudges(answer: Any) -> str:

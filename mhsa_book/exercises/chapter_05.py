@@ -5,13 +5,13 @@ from typing import Any
 import torch
 
 from mhsa_book.exercises.kinds import Exercise, Invented, Value
-from mhsa_lib import functional as F
+from mhsa_lib import functional
 
 
 def _by_hand() -> float:
     """z for scores 0, ln 2 and ln 5 and values 8, 4 and 0."""
-    weights = F.softmax(torch.tensor([[[1.0, 2.0, 5.0]]]).log())
-    return F.mix(weights, torch.tensor([[[8.0], [4.0], [0.0]]])).item()
+    weights = functional.softmax(torch.tensor([[[1.0, 2.0, 5.0]]]).log())
+    return functional.mix(weights, torch.tensor([[[8.0], [4.0], [0.0]]])).item()
 
 
 def _looks_at_itself(answer: Any) -> str:

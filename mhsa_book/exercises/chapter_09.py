@@ -15,8 +15,7 @@ from mhsa_book.exercises.core import attend, multi_head_attention
 from mhsa_book.exercises.core_inputs import drawn, matrices
 from mhsa_book.exercises.foreseen import Foreseen
 from mhsa_book.exercises.kinds import Exercise, Invented, Value
-from mhsa_lib import functional as F
-from mhsa_lib import masks
+from mhsa_lib import functional, masks
 
 
 def cross_attention(
@@ -29,9 +28,9 @@ def cross_attention(
     n_heads: int,
 ) -> Tensor:
     """Queries from x, keys and values from context."""
-    q = F.split_heads(x @ W_Q, n_heads)
-    k, v = (F.split_heads(context @ W, n_heads) for W in (W_K, W_V))
-    return F.concat_heads(attend(q, k, v, None)) @ W_O
+    q = functional.split_heads(x @ W_Q, n_heads)
+    k, v = (functional.split_heads(context @ W, n_heads) for W in (W_K, W_V))
+    return functional.concat_heads(attend(q, k, v, None)) @ W_O
 
 
 def _first_number_under_a_causal_mask() -> float:

@@ -10,8 +10,7 @@ from torch import Tensor
 from mhsa_book.exercises.core_inputs import drawn
 from mhsa_book.exercises.foreseen import Foreseen
 from mhsa_book.exercises.kinds import Exercise, Invented, Value
-from mhsa_lib import functional as F
-from mhsa_lib import masks
+from mhsa_lib import functional, masks
 
 BAND = 0.05
 RATIOS = {"A": (0.97, 0.96, 0.98), "B": (0.90, 0.88, 0.91), "C": (0.84, 0.80, 0.99)}
@@ -57,7 +56,9 @@ Run = Callable[[Tensor, Tensor, Tensor], Tensor]
 def _right(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Causal attention, the function that all have to be."""
     mask = masks.causal.dense(q.shape[-2], k.shape[-2])[None]  # the same for all heads
-    return F.mix(F.softmax(F.score(q, k, q.shape[-1] ** -0.5), mask), v)
+    return functional.mix(
+        functional.softmax(functional.score(q, k, q.shape[-1] ** -0.5), mask), v
+    )
 
 
 def _sdpa(**options: Any) -> Run:
@@ -73,7 +74,7 @@ def _inverted(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 def _overflowing(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    powers = (1000 * F.score(q, k, q.shape[-1] ** -0.5)).exp()
+    powers = (1000 * functional.score(q, k, q.shape[-1] ** -0.5)).exp()
     return powers / powers.sum(-1, keepdim=True) @ v
 
 

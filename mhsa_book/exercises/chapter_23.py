@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from mhsa_book.exercises.core_inputs import drawn
 from mhsa_book.exercises.kinds import Exercise, Invented, Value
 from mhsa_lib.tracing.wires import trace
+from mhsa_lib.variants import mixture as routing
 from mhsa_lib.variants.mixture import MixtureOfHeadAttention
-from mhsa_lib.variants.parts import routing
 
 N_SHARED, N_ROUTED, N_ACTIVE = 4, 12, 8
 LEARNS = 1e-9

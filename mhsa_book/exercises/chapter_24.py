@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from mhsa_book.exercises.core_inputs import counted
 from mhsa_book.exercises.kinds import Exercise, Invented, Value
-from mhsa_lib.variants.parts.composition import Branch
+from mhsa_lib.variants.composed import Branch
 
 
 def composed() -> list[float]:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from mhsa_book.exercises.core_inputs import drawn
 from mhsa_book.exercises.kinds import Exercise, Invented, Value
-from mhsa_lib import functional as F
+from mhsa_lib import functional
 from mhsa_lib.stages import Attend
 
 SINK, OTHER, N_KEY = 0.75, 0.2, 60
@@ -17,7 +17,9 @@ SINK, OTHER, N_KEY = 0.75, 0.2, 60
 def without_the_sink() -> tuple[float, float]:
     """By how much a weight grows when the first key is gone, and what it becomes."""
     weights = torch.tensor([[[SINK, OTHER, 1 - SINK - OTHER]]], dtype=torch.float64)
-    left = F.softmax(weights.log(), torch.tensor([[[False, True, True]]]))[0, 0, 1].item()
+    left = functional.softmax(weights.log(), torch.tensor([[[False, True, True]]]))[
+        0, 0, 1
+    ].item()
     return left / OTHER, left
 
 
@@ -55,17 +57,17 @@ def unlike(quiet: Any) -> str:
     ):
         if fault := _differs(quiet, q, key):
             return f"Where {said}, {fault}"
-    if not quiet.look(1000 * k, k).isfinite().all():
+    if not quiet.attention_weights(1000 * k, k).isfinite().all():
         return "Right, but for large scores it is NaN: e to the score overflows. Use softmax."
     return ""
 
 
 def _differs(quiet: Attend, q: Tensor, k: Tensor) -> str:
-    scores = F.score(q, k, quiet.scale)
-    wanted = F.softmax(nn.functional.pad(scores, (0, 1)), None)[..., :-1]
-    found = quiet.look(q, k)
+    scores = functional.score(q, k, quiet.scale)
+    wanted = functional.softmax(nn.functional.pad(scores, (0, 1)), None)[..., :-1]
+    found = quiet.attention_weights(q, k)
     if not isinstance(found, Tensor):
-        return f"look gives {type(found).__name__}, which is no tensor."
+        return f"attention_weights gives {type(found).__name__}, which is no tensor."
     if found.shape[-1] == wanted.shape[-1] + 1:
         return "there is a column too many: drop the extra key after the softmax."
     if found.shape != wanted.shape:

@@ -15,23 +15,22 @@ from mhsa_book.exercises import core_inputs as inputs
 from mhsa_book.exercises.foreseen import Foreseen
 from mhsa_book.exercises.kinds import Exercise
 from mhsa_book.exercises.verdict import Verdict, wrong
-from mhsa_lib import functional as F
-from mhsa_lib import masks
+from mhsa_lib import functional, masks
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
     """Cut every row of x into equal pieces, (batch, n_heads, seq, d_head)."""
-    return F.split_heads(x, n_heads)
+    return functional.split_heads(x, n_heads)
 
 
 def softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     """Shares that sum to 1 over the keys a query may look at; zeros where there are none."""
-    return F.softmax(scores, masks.resolve(mask, scores.shape, scores.device))
+    return functional.softmax(scores, masks.resolve(mask, scores.shape, scores.device))
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     """Scores, softmax and mix, with the scale 1/√d_head."""
-    return F.mix(softmax(F.score(q, k, q.shape[-1] ** -0.5), mask), v)
+    return functional.mix(softmax(functional.score(q, k, q.shape[-1] ** -0.5), mask), v)
 
 
 def multi_head_attention(
@@ -44,8 +43,8 @@ def multi_head_attention(
     mask: Tensor | None,
 ) -> Tensor:
     """All five stages, with matrices as formulas have them: x @ W."""
-    q, k, v = (F.split_heads(x @ W, n_heads) for W in (W_Q, W_K, W_V))
-    return F.concat_heads(attend(q, k, v, mask)) @ W_O
+    q, k, v = (functional.split_heads(x @ W, n_heads) for W in (W_Q, W_K, W_V))
+    return functional.concat_heads(attend(q, k, v, mask)) @ W_O
 
 
 def kv_cache_step(
@@ -59,14 +58,16 @@ def kv_cache_step(
     n_heads: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """One more token (batch, 1, d_model): its row, and the keys and values with its own."""
-    q, new_k, new_v = (F.split_heads(x @ W, n_heads) for W in (W_Q, W_K, W_V))
+    q, new_k, new_v = (functional.split_heads(x @ W, n_heads) for W in (W_Q, W_K, W_V))
     k, v = torch.cat([k, new_k], dim=-2), torch.cat([v, new_v], dim=-2)
-    return F.concat_heads(attend(q, k, v, None)) @ W_O, k, v
+    return functional.concat_heads(attend(q, k, v, None)) @ W_O, k, v
 
 
 def grouped_attend(q: Tensor, k: Tensor, v: Tensor, n_heads: int, n_kv_heads: int) -> Tensor:
     """z of n_heads queries that share n_kv_heads keys and values, neighbours together."""
-    return attend(q, F.share_heads(k, n_heads), F.share_heads(v, n_heads), None)
+    return attend(
+        q, functional.share_heads(k, n_heads), functional.share_heads(v, n_heads), None
+    )
 
 
 def causal_mask(n_query: int, n_key: int) -> Tensor:
@@ -143,8 +144,8 @@ def _fault_of_gradient(answer: Callable[..., Tensor]) -> str:
 
 EXERCISES: dict[str, Exercise] = {
     "split_heads": Foreseen(split_heads, inputs.rows, exhibits=bugs.splits()),
-    "concat_heads": Foreseen(F.concat_heads, inputs.heads, exhibits=bugs.concats()),
-    "score": Foreseen(F.score, inputs.queries_and_keys, exhibits=bugs.scores()),
+    "concat_heads": Foreseen(functional.concat_heads, inputs.heads, exhibits=bugs.concats()),
+    "score": Foreseen(functional.score, inputs.queries_and_keys, exhibits=bugs.scores()),
     "softmax": Masked(softmax, inputs.scores, mistakes=MISTAKES, exhibits=bugs.softmaxes()),
     "causal_mask": Foreseen(causal_mask, inputs.sizes, exhibits=bugs.causals()),
     "padding_mask": Foreseen(padding_mask, inputs.lengths, exhibits=bugs.paddings()),

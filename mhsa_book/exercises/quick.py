@@ -11,7 +11,7 @@ from mhsa_book.exercises.core_inputs import drawn
 from mhsa_book.exercises.foreseen import Foreseen
 from mhsa_book.exercises.kinds import Exercise
 from mhsa_book.exercises.verdict import Verdict, right, wrong
-from mhsa_lib import functional as F
+from mhsa_lib import functional
 from mhsa_lib.tracing.op_recorder import trace_ops
 
 
@@ -42,7 +42,7 @@ def operations(answer: Callable[..., Any], n_heads: int) -> int:
 
 def all_heads_at_once(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """z of every head, (head, query, d_head)."""
-    return F.mix(F.softmax(F.score(q, k, q.shape[-1] ** -0.5)), v)
+    return functional.mix(functional.softmax(functional.score(q, k, q.shape[-1] ** -0.5)), v)
 
 
 def inputs() -> list[dict[str, Any]]:

@@ -29,8 +29,7 @@ from mhsa_book.experiments.design import ANEW, Experiment, Question, Setup
 from mhsa_book.experiments.training import Batch, Layers, accuracy, n_parameters
 from mhsa_book.results.paired import Measure
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.variants.composed import ComposedAttention
-from mhsa_lib.variants.parts.composition import Compose, Static
+from mhsa_lib.variants.composed import Compose, ComposedAttention, Static
 
 PLACES, ATTRIBUTES, VALUES = 3, 4, 3
 N_ITEMS, N_QUESTIONS = VALUES**ATTRIBUTES, PLACES * ATTRIBUTES

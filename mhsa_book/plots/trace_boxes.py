@@ -9,7 +9,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from mhsa_book.plots import style
 from mhsa_lib.shapes import AXIS_COLOURS
-from mhsa_lib.tracing.ledger import Step
+from mhsa_lib.tracing.drawing import Step
 from mhsa_lib.tracing.wires import Wires
 
 LARGEST, SMALLEST = 0.62, 0.05

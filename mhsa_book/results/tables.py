@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from mhsa_book.results.records import OURS, Entry, Quartiles, Race, Report
-
-CELL = "padding:.15em .5em;text-align:left;border:0;background:none"
-NUMBER = CELL + ";text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
+from mhsa_lib.tracing.drawing import CELL, NUMBER
 
 
 @dataclass(frozen=True, repr=False)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
+from mhsa_book.transformer.checks import check_ids, check_room
 from mhsa_book.transformer.ids import BOS, not_padding
 from mhsa_book.transformer.layers import DecoderLayer, EncoderLayer, FeedForward
 from mhsa_lib import checks, masks
@@ -59,9 +60,9 @@ class Embed(nn.Module):
 
     def forward(self, ids: Tensor, first: int = 0) -> Tensor:
         """Ids (…, seq) to rows (…, seq, d_model); the first of them stands at ``first``."""
-        checks.ids(self.name, ids, self.tokens.num_embeddings)
+        check_ids(self.name, ids, self.tokens.num_embeddings)
         last = first + ids.shape[-1]
-        checks.room_for_tokens(self.name, last, self.positions.num_embeddings)
+        check_room(self.name, last, self.positions.num_embeddings)
         return self.tokens(ids) + self.positions.weight[first:last]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from mhsa_lib.accept.kinds import SHOWN, named
-from mhsa_lib.tracing.hooks import changes_nothing
+from mhsa_lib.tracing import hooks
 
 _PACKED = {"in_proj_weight", "in_proj_bias", "bias_k", "bias_v"}  # of nn.MultiheadAttention
 _APART = {"q_proj_weight", "k_proj_weight", "v_proj_weight"}  # of the same
@@ -18,6 +18,12 @@ _SINGLE = {"sinks", "log_alpha"}  # of GptOssAttention, of HardConcrete
 PARAMETERS = {"weight", "bias"} | _SINGLE | _PACKED | _APART
 _BACKWARD = "_backward_pre_hooks", "_backward_hooks"
 HOOKS = "_forward_pre_hooks", "_forward_hooks", *_BACKWARD
+
+
+def changes_nothing(hook: Any) -> bool:
+    """Whether a hook only watches: one of ours, or that by which transformers gives weights."""
+    capturing = getattr(hook, "__module__", None) == "transformers.utils.output_capturing"
+    return capturing or hooks.changes_nothing(hook)
 
 
 def additions(module: nn.Module) -> Iterator[tuple[str, str]]:

@@ -5,11 +5,10 @@ from typing import Any
 from torch import nn
 
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.stages import Attend, Concat, Project, Split, Wire
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention, GroupedSplit
-from mhsa_lib.variants.latent import LatentAttend, LatentAttention, LatentProject, LatentSplit
+from mhsa_lib.variants.latent import LatentAttention, LatentProject, LatentSplit
 
 Kind = type | str
 Kinds = dict[str, tuple[Kind, ...]]
@@ -63,7 +62,7 @@ LATENT: Kinds = {
     "split.rotary": (),
     "split.W_UK": (nn.Linear,),
     "split.W_UV": (nn.Linear,),
-    "attend": (LatentAttend,),
+    "attend": (Attend,),
     **ATTEND,
     "concat": (Concat,),
     "W_O": (nn.Linear,),

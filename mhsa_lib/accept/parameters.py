@@ -11,10 +11,9 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib.accept.added import HOOKS
+from mhsa_lib.accept.added import HOOKS, changes_nothing
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.stages import maps_of
-from mhsa_lib.tracing.hooks import changes_nothing
 
 Module = TypeVar("Module", bound=nn.Module)
 

@@ -109,10 +109,10 @@ class _Context:
 
     def keep(self, stage: Stage, args: tuple[Any, ...], output: Any) -> Any:
         several = isinstance(output, tuple)
-        values = dict(zip(stage.wires, output if several else (output,), strict=True))
+        values = stage.named(output)
         for wire in stage.cached:
             self.made[wire] = values[wire] = self.kept.get(wire, values[wire])
-        return tuple(values.values()) if several else values[stage.wires[0]]
+        return tuple(values.values()) if several else next(iter(values.values()))
 
     def end(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         if self.known is None and self.coming is not None:

@@ -19,10 +19,10 @@ from torch import Tensor, nn
 from mhsa_lib import checks, shapes
 from mhsa_lib.cache.growing import Cache
 from mhsa_lib.cache.positions import within_window
+from mhsa_lib.execution_mode import is_transformed
 from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.tracing.find import the_attention
 from mhsa_lib.tracing.hooks import Hooks, acting
-from mhsa_lib.tracing.watched import transformed
 
 
 @contextmanager
@@ -127,12 +127,12 @@ class _Call:
     """One forward pass: what it adds stays aside until the pass has succeeded."""
 
     def __init__(self, attention: Any, cache: Cache) -> None:
-        self.attention, self.cache, self.transformed = attention, cache, transformed()
+        self.attention, self.cache, self.transformed = attention, cache, is_transformed()
         self.positions = torch.empty(0)
         self.longer: dict[str, Tensor] = {}
         self.runs = False
         stages = stages_of(attention).values()
-        self.axes = {w: _key_axis(s.shapes()[w]) for s in stages for w in s.cached}
+        self.axes = {w: _key_axis(s.wires[w]) for s in stages for w in s.cached}
 
     def begin(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._is_a_call()
@@ -155,14 +155,14 @@ class _Call:
     def extend(self, stage: Stage, args: tuple[Any, ...], output: Any) -> Any:
         self._is_running()
         several = isinstance(output, tuple)
-        values = dict(zip(stage.wires, output if several else (output,), strict=True))
+        values = stage.named(output)
         for wire in stage.cached:
             if wire in self.longer:
                 raise ValueError(
                     f"wire {wire!r} was made twice in one pass; a cache keeps one of each name."
                 )
             values[wire] = self.longer[wire] = self._longer(wire, values[wire])
-        return tuple(values.values()) if several else values[stage.wires[0]]
+        return tuple(values.values()) if several else next(iter(values.values()))
 
     def _longer(self, wire: str, new: Tensor) -> Tensor:
         old = self.cache.get(wire)
@@ -193,7 +193,7 @@ class _Call:
                 f"a checkpoint computes a pass of {name} again, which would be remembered "
                 f"twice; remember without the checkpoint."
             )
-        if transformed() is not self.transformed:
+        if is_transformed() is not self.transformed:
             raise RuntimeError(
                 f"torch.func or forward mode surrounds this call of {name}, but not the block, "
                 f"and what is kept would not outlive it; put the block inside."

@@ -19,8 +19,7 @@ from mhsa_lib import checks
 from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.by_head import by_head, write
-from mhsa_lib.rope.pairing import Pairing
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import Pairing, RotarySplit
 from mhsa_lib.stages import Split
 
 Turn = Callable[[Tensor, Tensor], Tensor]
@@ -116,4 +115,4 @@ def _pair_by_pair(pairing: Pairing, heads: Tensor, target: Tensor) -> Tensor:
     (a, b), (c, d) = pairing.apart(heads.mT), pairing.apart(target.mT)
     angles = torch.atan2((a * d - b * c).sum(dim=-2), (a * c + b * d).sum(dim=-2))[..., None, :]
     basis = torch.eye(heads.shape[-2], dtype=heads.dtype, device=heads.device)
-    return pairing.turn(basis, angles.cos(), angles.sin()).mT
+    return pairing.rotate(basis, angles.cos(), angles.sin()).mT

@@ -12,7 +12,7 @@ from torch import nn
 from mhsa_lib.accept import kinds, parameters
 from mhsa_lib.convert import source as convert_source
 from mhsa_lib.convert.source import MODELS
-from mhsa_lib.rope.pairing import HALVES, INTERLEAVED
+from mhsa_lib.rope.rotary import HALVES, INTERLEAVED
 from mhsa_lib.variants.latent import LatentAttention
 
 _MAPS = "q_proj", "q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj", "o_proj"
@@ -37,10 +37,10 @@ def from_deepseek(source: Any) -> LatentAttention:
 
     ``from_deepseek(m)(x, mask=masks.causal)`` equals ``m(x, …)[0]`` with positions from 0 and
     the model's causal mask. Pairs of rotary columns are neighbours, or the halves where V3's
-    configuration says ``rope_interleave=False``. Their frequencies are stretched as the
+    configuration says ``rope_interleave=False``. Their frequencies are scaled as the
     configuration says, by YaRN in every published checkpoint; its factor in the softmax
     (``mscale_all_dim``) comes along in ``attend.scale``, which is ``m.scaling``. For a
-    stretch that depends on the length of the text see ``from_llama``.
+    scaling that depends on the length of the text see ``from_llama``.
 
     Not converted: other classes, such as those that a checkpoint brings along
     (``TypeError``); parts that are not those of the class or have a bias that V2 and V3 have

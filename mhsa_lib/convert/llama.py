@@ -15,8 +15,7 @@ from mhsa_lib.accept import kinds, parameters
 from mhsa_lib.convert import source as convert_source
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.convert.source import MODELS
-from mhsa_lib.rope.pairing import HALVES
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import HALVES, RotarySplit
 from mhsa_lib.stages import Project
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention
 
@@ -67,9 +66,9 @@ def from_llama(source: Any) -> GroupedQueryAttention:
     attention that leaves it out ("sdpa" both, flash attention 2 sinks) is refused, as is one
     registered under a name of somebody's own (``ValueError``).
 
-    Pairs of rotary columns are the two halves of a head, frequencies plain or stretched as the
+    Pairs of rotary columns are the two halves of a head, frequencies plain or scaled as the
     configuration says: linear, proportional, dynamic, llama3, yarn and longrope
-    (``mhsa_lib.rope.stretches``). Dynamic and longrope ones depend on the length of the text:
+    (``mhsa_lib.rope.scaling``). Dynamic and longrope ones depend on the length of the text:
     equal is one pass, and decoding as long as kept keys need not turn again; the call in which
     they would is refused (``ValueError``).
 

@@ -1,4 +1,4 @@
-"""Stages that some of Llama's relatives have: a cap on scores, sinks, and other norms.
+"""Stages that some of Llama's relatives have: soft-capped scores, sinks, and other norms.
 
 Each is the plain stage with one difference, and the plain one at a stated setting. The stages
 of ``convert.from_llama``; they can be given to any ``GroupedQueryAttention``.
@@ -8,59 +8,65 @@ section 2, arXiv 2508.10925, after Xiao et al., arXiv 2309.17453 (sinks); OLMo T
 Furious", section 3.3, arXiv 2501.00656 (norms of queries and keys).
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import checks, masks
-from mhsa_lib import functional as F
-from mhsa_lib.shapes import Heads, KeyRows, Queries, QueryRows, ValueRows, Weights
+from mhsa_lib import checks, functional
+from mhsa_lib.shapes import (
+    Heads,
+    KeyRows,
+    Mask,
+    Queries,
+    QueryRows,
+    Scores,
+    ValueRows,
+    Weights,
+)
 from mhsa_lib.stages import Project
 from mhsa_lib.variants.grouped import GroupedAttend
 
 
 class CappedAttend(GroupedAttend):
-    """Scores go through cap · tanh(score / cap), so none is larger than ``cap`` (Gemma 2).
+    """Scores are soft-capped, cap · tanh(score / cap), to stay below ``cap`` (Gemma 2).
 
-    The wire ``scores`` holds them capped. With a cap of infinity it is ``GroupedAttend``.
+    The wire ``scores`` holds them capped. With a cap of None it is ``GroupedAttend``.
 
     Parameters
     ----------
     scale : factor on the dot products
-    cap : the largest score, above 0
+    cap : the largest score, above 0; None for no cap
     dropout : as of ``Attend``
 
     Examples
     --------
     >>> q, k = torch.full((1, 1, 1), 10.0), torch.tensor([[[10.0], [20.0]]])
     >>> attend = CappedAttend(scale=1.0, cap=1.0)
-    >>> attend.look(q, k)
+    >>> attend.attention_weights(q, k)
     tensor([[[0.5000, 0.5000]]])
     """
 
-    def __init__(self, scale: float, cap: float, dropout: float = 0.0) -> None:
+    def __init__(self, scale: float, cap: float | None, dropout: float = 0.0) -> None:
         super().__init__(scale, dropout)
-        if not cap > 0:
-            raise ValueError(f"cap={cap} leaves no score; give a number above 0, inf for none.")
+        if cap is not None and not cap > 0:
+            raise ValueError(
+                f"cap={cap} caps no score; give a number above 0, None for no cap."
+            )
         self.cap = cap
 
     def extra_repr(self) -> str:
-        return f"{super().extra_repr()}, cap={self.cap:g}"
+        return f"{super().extra_repr()}, cap={self.cap}"
 
-    def look(self, q: Queries, k: Heads, mask: Any = None) -> Weights:
-        """As of ``Attend``, the scores capped."""
-        scores = self.scores(F.cap(F.score(q, k, self.scale), self.cap))
-        mask = masks.resolve(mask, scores.shape, scores.device)
-        return self.weights(F.softmax(scores, mask))
+    def score(self, q: Queries, k: Heads) -> Scores:
+        """The scaled dot products, soft-capped."""
+        return functional.softcap(super().score(q, k), self.cap)
 
 
 class SinkAttend(GroupedAttend):
-    """Every head has a score of its own for looking at nothing: its sink (gpt-oss).
+    """Every head has a score of its own for attending to nothing: its sink (gpt-oss).
 
-    The sink joins the softmax and is dropped. So a row of ``weights`` is **no distribution**:
-    its sum is less than 1 by the share of the sink. With sinks of minus infinity it is
-    ``GroupedAttend``.
+    The sink joins the softmax and is then dropped, so a row of ``weights`` is **not a
+    distribution**: its sum is less than 1 by the share of the sink. With sinks of minus
+    infinity it is ``GroupedAttend``.
 
     Parameters
     ----------
@@ -71,7 +77,7 @@ class SinkAttend(GroupedAttend):
     Examples
     --------
     >>> attend, k = SinkAttend(scale=1.0, n_heads=1), torch.zeros(1, 3, 2)
-    >>> attend.look(torch.zeros(1, 1, 2), k).tolist()
+    >>> attend.attention_weights(torch.zeros(1, 1, 2), k).tolist()
     [[[0.25, 0.25, 0.25]]]
     """
 
@@ -80,11 +86,9 @@ class SinkAttend(GroupedAttend):
         checks.positive(n_heads=n_heads)
         self.sinks = nn.Parameter(torch.zeros(n_heads))
 
-    def look(self, q: Queries, k: Heads, mask: Any = None) -> Weights:
-        """As of ``Attend``, but what goes to the sink is missing in every row."""
-        scores = self.scores(F.score(q, k, self.scale))
-        mask = masks.resolve(mask, scores.shape, scores.device)
-        return self.weights(F.softmax_with_sinks(scores, self.sinks, mask))
+    def normalise(self, scores: Scores, mask: Mask | None) -> Weights:
+        """A softmax over keys and sink, without the share of the sink."""
+        return functional.softmax_with_sinks(scores, self.sinks, mask)
 
 
 class NormedProject(Project):
@@ -93,7 +97,7 @@ class NormedProject(Project):
     Parameters
     ----------
     d_model, d_heads, d_kv_heads, d_context, bias : as of ``Project``
-    q_norm, k_norm : what is done to all columns of q and of k
+    q_norm, k_norm : what is done to all dimensions of q and of k
 
     Examples
     --------

@@ -13,15 +13,14 @@ from typing import Any
 from torch import Tensor
 
 from mhsa_lib.accept import kinds, known
-from mhsa_lib.rope.pairing import Pairing
-from mhsa_lib.rope.rotary import PartialRotary, Rotary
-from mhsa_lib.rope.stretches import (
-    DynamicStretch,
-    LinearStretch,
-    Llama3Stretch,
-    LongRopeStretch,
-    PartStretch,
-    YarnStretch,
+from mhsa_lib.rope.rotary import Pairing, PartialRotary, Rotary
+from mhsa_lib.rope.scaling import (
+    DynamicScaling,
+    LinearScaling,
+    Llama3Scaling,
+    LongRopeScaling,
+    PartialScaling,
+    YarnScaling,
     yarn_magnitude,
 )
 
@@ -93,12 +92,12 @@ def rotary(
     >>> config.rope_scaling = {"type": "linear", "factor": 4.0}
     >>> from mhsa_lib.rope import HALVES
     >>> rotary(config, 8, HALVES)
-    Rotary(8, base=100, pairing=halves, stretch=LinearStretch(factor=4.0))
+    Rotary(8, base=100, pairing=halves, scaling=LinearScaling(factor=4.0))
     """
     rope = _parameters(config, layer_type)
     kind = rope.get("rope_type") or rope.get("type") or "default"
-    if kind not in _STRETCHES:
-        known_kinds = ", ".join(_STRETCHES)
+    if kind not in _SCALINGS:
+        known_kinds = ", ".join(_SCALINGS)
         raise ValueError(
             f"rotary positions of kind {kind!r} are not converted; {known_kinds} are. "
             f"Copy the weights into a GroupedQueryAttention with a RotarySplit of your own."
@@ -111,14 +110,14 @@ def rotary(
             f"attention does not do; set it to 1.0, which turns all of it."
         )
     try:
-        stretch = _STRETCHES[kind](rope, config, width)
+        scaling = _SCALINGS[kind](rope, config, width)
     except KeyError as error:
         raise ValueError(
             f"rotary positions of kind {kind!r} need {error}, which the configuration lacks; "
             f"add it to its rope_parameters."
         ) from error
     made = Rotary if turned == width else PartialRotary
-    return made(turned, base, pairing, stretch)
+    return made(turned, base, pairing, scaling)
 
 
 def _parameters(config: Any, layer_type: str | None) -> dict[str, Any]:
@@ -172,17 +171,17 @@ def _factor(rope: dict[str, Any], config: Any) -> float:
 
 def _proportional(rope: dict[str, Any], config: Any, width: int) -> Stretch:
     share = rope.get("partial_rotary_factor", 1.0)
-    return PartStretch(int(share * width // 2), float(rope.get("factor", 1.0)))
+    return PartialScaling(int(share * width // 2), float(rope.get("factor", 1.0)))
 
 
 def _dynamic(rope: dict[str, Any], config: Any, width: int) -> Stretch:
-    return DynamicStretch(float(rope["factor"]), config.max_position_embeddings)
+    return DynamicScaling(float(rope["factor"]), config.max_position_embeddings)
 
 
 def _llama3(rope: dict[str, Any], config: Any, width: int) -> Stretch:
     names = "factor", "low_freq_factor", "high_freq_factor"
     factor, low, high = (float(rope[name]) for name in names)
-    return Llama3Stretch(factor, low, high, _trained(rope, config))
+    return Llama3Scaling(factor, low, high, _trained(rope, config))
 
 
 def _yarn(rope: dict[str, Any], config: Any, width: int) -> Stretch:
@@ -190,7 +189,7 @@ def _yarn(rope: dict[str, Any], config: Any, width: int) -> Stretch:
     above, below = rope.get("mscale"), rope.get("mscale_all_dim")
     if magnitude is None and above and below:
         magnitude = yarn_magnitude(factor, above) / yarn_magnitude(factor, below)
-    return YarnStretch(
+    return YarnScaling(
         factor,
         float(rope["rope_theta"]),
         _trained(rope, config),
@@ -207,12 +206,12 @@ def _longrope(rope: dict[str, Any], config: Any, width: int) -> Stretch:
         factor = _factor(rope, config)
         magnitude = math.sqrt(1 + math.log(factor) / math.log(length)) if factor > 1 else 1.0
     short, long = (tuple(map(float, rope[name])) for name in ("short_factor", "long_factor"))
-    return LongRopeStretch(short, long, length, magnitude)
+    return LongRopeScaling(short, long, length, magnitude)
 
 
-_STRETCHES: dict[str, Callable[[dict[str, Any], Any, int], Stretch]] = {
+_SCALINGS: dict[str, Callable[[dict[str, Any], Any, int], Stretch]] = {
     "default": lambda rope, config, width: None,
-    "linear": lambda rope, config, width: LinearStretch(float(rope["factor"])),
+    "linear": lambda rope, config, width: LinearScaling(float(rope["factor"])),
     "proportional": _proportional,
     "dynamic": _dynamic,
     "llama3": _llama3,

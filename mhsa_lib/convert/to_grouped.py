@@ -14,7 +14,7 @@ from mhsa_lib.accept import parameters
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.align import key_heads
 from mhsa_lib.convert.by_head import by_head
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import RotarySplit
 from mhsa_lib.stages import Project, Split
 from mhsa_lib.variants.grouped import GroupedQueryAttention, GroupedSplit
 

@@ -19,9 +19,9 @@ from mhsa_lib import checks, masks
 from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.cache.static import Decodes, KeyValueCache
+from mhsa_lib.execution_mode import is_unmodified
 from mhsa_lib.fused import kernels, ragged
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
-from mhsa_lib.tracing.watched import bare
 from mhsa_lib.variants.grouped import standard_attention
 
 
@@ -235,7 +235,7 @@ class FusedMultiHeadAttention(Decodes):
         checks.same_batch(x, context)
         if self.d_context != self.d_model:
             rows = self.W_Q(x), *self.W_KV(context).chunk(2, dim=-1)
-        elif bare(self.W_QKV, nn.Linear):
+        elif is_unmodified(self.W_QKV, nn.Linear):
             parts = [self.widths[0], sum(self.widths[1:])]
             W_Q, W_KV = self.W_QKV.weight.split(parts)
             bias = self.W_QKV.bias
@@ -248,7 +248,7 @@ class FusedMultiHeadAttention(Decodes):
     def _is_bare(self) -> bool:
         """Say whether the weights of both maps may be read without calling the maps."""
         one = self.d_context == self.d_model
-        return one and all(bare(W, nn.Linear) for W in (self.W_QKV, self.W_O))
+        return one and all(is_unmodified(W, nn.Linear) for W in (self.W_QKV, self.W_O))
 
     def _held(self) -> dict[str, slice]:
         """Return which of W_Q, W_K and W_V each map holds."""

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mhsa_lib import masks
+from mhsa_lib.execution_mode import is_eager
 from mhsa_lib.masks.structure import NO_LIMIT, Band
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
-from mhsa_lib.tracing.watched import only_run
 
 
 class Call(NamedTuple):
@@ -69,7 +69,7 @@ class Call(NamedTuple):
         >>> call.sees_all, tuple(call.k.shape)
         (True, (1, 2, 3, 4))
         """
-        if not only_run():
+        if not is_eager():
             return cls(q, k, v, mask, scale, dropout, is_eager=False)
         n_query, n_key = q.shape[-2], k.shape[-2]
         if shift is None:

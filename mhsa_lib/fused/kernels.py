@@ -22,10 +22,10 @@ from torch import Tensor
 from torch.compiler import is_compiling, is_dynamo_compiling
 
 from mhsa_lib import functional, masks
+from mhsa_lib.execution_mode import is_recording
 from mhsa_lib.fused import cpu, flex, sdpa, varlen
 from mhsa_lib.fused.call import NOT_A_BAND, Call, Kernel
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
-from mhsa_lib.tracing.watched import recorded
 
 
 def attend(
@@ -67,7 +67,7 @@ def run(call: Call) -> HeadOutputs:
 
 
 def _recorded_unsupported_reason(call: Call) -> str | None:
-    return None if not call.is_eager and recorded() else "nothing is recorded"
+    return None if not call.is_eager and is_recording() else "nothing is recorded"
 
 
 def attend_recorded(call: Call) -> HeadOutputs:

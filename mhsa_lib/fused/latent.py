@@ -17,16 +17,16 @@ from torch import Tensor, nn
 from mhsa_lib import checks, masks
 from mhsa_lib.accept import kinds, known, parameters
 from mhsa_lib.cache.static import Decodes, PreallocatedCache
+from mhsa_lib.execution_mode import has_no_hooks, is_unmodified
 from mhsa_lib.functional import concat_heads
 from mhsa_lib.fused import kernels
 from mhsa_lib.shapes import HeadOutputs, Tokens
-from mhsa_lib.stages import Concat, Wire
-from mhsa_lib.tracing.watched import bare, untouched
-from mhsa_lib.variants.latent import LatentAttend, LatentAttention, LatentSplit
+from mhsa_lib.stages import Attend, Concat, Wire
+from mhsa_lib.variants.latent import LatentAttention, LatentSplit
 
 _NEVER_CALLED: dict[str, type[nn.Module]] = {
     "": LatentAttention,
-    "attend": LatentAttend,
+    "attend": Attend,
     "attend.scores": Wire,
     "attend.weights": Wire,
     "attend.dropout": nn.Dropout,
@@ -132,7 +132,7 @@ class FusedLatentAttention(Decodes):
         """Refuse hooks on parts that are never called, because they would do nothing."""
         for path, kind in _NEVER_CALLED.items():
             stage = self.attention.get_submodule(path)
-            if type(stage).forward is not kind.forward or not untouched(stage):
+            if type(stage).forward is not kind.forward or not has_no_hooks(stage):
                 raise ValueError(
                     f"{type(stage).__name__} has a hook, an edit, a trace or another forward, "
                     f"but a fused attention never calls it; use to_attention() for that."
@@ -142,8 +142,8 @@ class FusedLatentAttention(Decodes):
         """Whether split may be read past: what is added to it acts only where it runs."""
         split = self.attention.split
         maps = split.W_UK, split.W_UV
-        read = all(bare(W, nn.Linear) and W.bias is None for W in maps)
-        return read and bare(split, LatentSplit)
+        read = all(is_unmodified(W, nn.Linear) and W.bias is None for W in maps)
+        return read and is_unmodified(split, LatentSplit)
 
     def _absorbed(self, q: Tensor, rows: Tensor, mask: Any, positions: Tensor) -> Tensor:
         """Attend with one query per sequence; its heads take the place of the queries."""

@@ -13,20 +13,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mhsa_lib import _torch_private
+
 
 @torch.compiler.assume_constant_result
 def graph_may_break() -> bool:
-    """Say whether the program being traced may have several graphs (no ``fullgraph=True``).
+    """Say whether the program being traced may have several graphs.
 
-    Dynamo runs this while it traces, and keeps the answer. torch has no public question for
-    it; where the private one is gone the answer is no, and a dense mask is written.
+    Dynamo runs this while it traces, and keeps the answer. Without an answer of torch's the
+    graph stays whole, and a dense mask is written.
     """
-    try:
-        from torch._dynamo.symbolic_convert import InstructionTranslator
-
-        return not InstructionTranslator.current_tx().one_graph
-    except (ImportError, AttributeError):
-        return False
+    return _torch_private.dynamo_may_break_its_graph()
 
 
 @torch.compiler.disable

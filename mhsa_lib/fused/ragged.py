@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import masks
+from mhsa_lib.execution_mode import is_eager
 from mhsa_lib.fused import cpu
 from mhsa_lib.masks.structure import positions
-from mhsa_lib.tracing.watched import only_run
 
 
 def lengths_of(mask: Any, x: Tensor, dropout: float = 0.0) -> tuple[int, ...] | None:
@@ -28,7 +28,7 @@ def lengths_of(mask: Any, x: Tensor, dropout: float = 0.0) -> tuple[int, ...] | 
     >>> lengths_of(masks.padding([3, 9]), torch.zeros(2, 5, 12))
     (3, 5)
     """
-    if not isinstance(mask, masks.Predicate) or x.ndim != 3 or not only_run():
+    if not isinstance(mask, masks.Predicate) or x.ndim != 3 or not is_eager():
         return None
     structure = mask.structure
     lengths = structure.query_lengths

@@ -1,11 +1,12 @@
-"""Who may look at whom: predicates that compose with ``&``, ``|`` and ``~``.
+"""Who can attend to whom: rules about positions that compose with ``&``, ``|`` and ``~``.
 
-A predicate answers for a query position and a key position: True means *may look*, as in
-``F.scaled_dot_product_attention``; ``nn.MultiheadAttention`` means the opposite
-(``masks.polarity``). Queries are the last positions of the keys when there are
-fewer of them, as in decoding.
+A predicate answers for a query position and a key position: True means *may attend*, as in
+``scaled_dot_product_attention`` of torch; ``nn.MultiheadAttention`` means the opposite
+(``from_torch``, ``to_torch``). Queries are the last positions of the keys when there are fewer
+of them, as in decoding. The rules behind the ready masks are equal if they say the same, and
+can be hashed, copied and pickled, so a kernel that prepares something for a rule
+(FlexAttention's block mask) may keep it for every equal rule that is ``fixed``.
 
->>> from mhsa_lib.masks import picture
 >>> picture(causal & ~custom(lambda query, key: key == 1), 4)
 ■···
 ■···
@@ -13,22 +14,314 @@ fewer of them, as in decoding.
 ■·■■
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import copy
+import math
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from mhsa_lib import checks
-from mhsa_lib.masks import rules
+from mhsa_lib.execution_mode import is_eager
 from mhsa_lib.masks.structure import UNKNOWN, Band, Structure, by_sequence
 from mhsa_lib.shapes import Mask
+
+# --- rules -------------------------------------------------------------------------------
+
+
+class Rule:
+    """A function of positions that knows whether its answers can change."""
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the answer is the same at any time."""
+        return True
+
+    def to(self, device: torch.device) -> Any:
+        """The same rule, with the tensors it reads on ``device``."""
+        return self
+
+
+@dataclass(frozen=True)
+class Full(Rule):
+    """Everything is allowed."""
+
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        shape = torch.broadcast_shapes(query.shape, key.shape)
+        return torch.ones(shape, dtype=torch.bool, device=key.device)
+
+
+@dataclass(frozen=True)
+class Causal(Rule):
+    """No key after the query."""
+
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        return query >= key
+
+
+@dataclass(frozen=True)
+class Window(Rule):
+    """The last ``window`` keys, including the query's own position."""
+
+    window: int
+
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        return (query >= key) & (query - key < self.window)
+
+
+@dataclass(frozen=True)
+class Prefix(Rule):
+    """The first ``n`` keys, and those that are not after the query."""
+
+    n: int
+
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        return (key < self.n) | (query >= key)
+
+
+@dataclass(frozen=True)
+class Padding(Rule):
+    """Nothing at or beyond the end of a sequence: keys, and with ``of_queries`` queries too."""
+
+    lengths: Any
+    of_queries: bool
+    # Tensors have no truth when compared, so `lengths` says the same in plain numbers.
+    ends: Tensor = field(compare=False, repr=False)
+
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        ends = self.ends.to(key.device)[..., None, None, None]
+        return (key < ends) & (query < ends) if self.of_queries else key < ends
+
+    def to(self, device: torch.device) -> "Padding":
+        return replace(self, ends=self.ends.to(device))
+
+
+@dataclass(frozen=True)
+class Documents(Rule):
+    """Keys of the query's own document.
+
+    ``table`` (…, seq + 1) ends with a column of padding, for all positions outside
+    of the text.
+    """
+
+    ids: Any
+    table: Tensor = field(compare=False, repr=False)
+
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        self._has_ids_for(query, key)
+        own, other = self._of(query), self._of(key)
+        return (own == other) & (own >= 0)
+
+    def _of(self, position: Tensor) -> Tensor:
+        table = self.table.to(position.device)
+        n_ids = table.shape[-1] - 1
+        outside = (position < 0) | (position >= n_ids)
+        position = torch.where(outside, n_ids, position)
+        if table.ndim == 1:
+            return table[position]
+        # (head, query, key) follow the axes of the batch, which positions in a cache have too.
+        position = position[(None,) * (3 - position.ndim)]
+        batch = torch.broadcast_shapes(table.shape[:-1], position.shape[:-3])
+        position = position.expand(*batch, *position.shape[-3:])
+        found = table.expand(*batch, n_ids + 1).gather(-1, position.flatten(-3))
+        return found.view(position.shape)
+
+    def _has_ids_for(self, query: Tensor, key: Tensor) -> None:
+        n_ids = self.table.shape[-1] - 1
+        n_tokens = key.shape[-1] if key.ndim else 0
+        if _readable(query, key) and key.numel() and query.numel():
+            n_tokens = max(n_tokens, int(key.max()) + 1, int(query.max()) + 1)
+        if n_tokens > n_ids:
+            raise ValueError(
+                f"documents has ids of {n_ids} tokens, but was asked about {n_tokens}; give an "
+                f"id to every token of the text, those in the cache included."
+            )
+
+    def to(self, device: torch.device) -> "Documents":
+        return replace(self, table=self.table.to(device))
+
+
+@dataclass(frozen=True)
+class _Pair(Rule):
+    """Two predicates in one rule."""
+
+    one: Any
+    other: Any
+
+    @property
+    def fixed(self) -> bool:
+        return self.one.fixed and self.other.fixed
+
+    def to(self, device: torch.device) -> Any:
+        return replace(self, one=self.one.to(device), other=self.other.to(device))
+
+
+class And(_Pair):
+    """What both predicates allow."""
+
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        return self.one.allows(query, key) & self.other.allows(query, key)
+
+
+class Or(_Pair):
+    """What one of two predicates allows, or both."""
+
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        return self.one.allows(query, key) | self.other.allows(query, key)
+
+
+@dataclass(frozen=True)
+class Not(Rule):
+    """What a predicate forbids."""
+
+    one: Any
+
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        return ~self.one.allows(query, key)
+
+    @property
+    def fixed(self) -> bool:
+        return self.one.fixed
+
+    def to(self, device: torch.device) -> Any:
+        return Not(self.one.to(device))
+
+
+class Custom(Rule):
+    """A caller's function, equal to itself only, because it may read a tensor that changes.
+
+    It is pickled by its name; raises ``PicklingError`` for a function that has none.
+    """
+
+    def __init__(self, function: Callable[[Tensor, Tensor], Tensor]) -> None:
+        self.function = function
+
+    @property
+    def fixed(self) -> bool:
+        return False
+
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        if not _readable(query, key) or query.ndim < 2 or not key.ndim:
+            return self.function(query, key)
+        try:
+            allowed = self.function(query, key)
+        # No fault of the rule, and the caller may want to catch it.
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            said = f"raised {str(error).splitlines()[0]!r}"
+            raise ValueError(self._not_by_pair(said, query, key)) from error
+        if isinstance(allowed, Tensor) and allowed.dtype is torch.bool:
+            self._answers_by_pair(allowed, query, key)
+        return allowed
+
+    def _answers_by_pair(self, allowed: Tensor, query: Tensor, key: Tensor) -> None:
+        """Refuse an answer that differs for a pair alone, because kernels ask about parts.
+
+        The first query with the last key and the last with the first are asked about again:
+        what is read of all positions, such as a maximum, a count or a ready tensor, differs
+        from what is read of one at one of the ends.
+        """
+        shape = torch.broadcast_shapes(query.shape, key.shape)
+        if not _fits(allowed, shape):
+            raise ValueError(self._not_by_pair(f"answered {tuple(allowed.shape)}", query, key))
+        if not shape.numel() or shape[-2:].numel() == 1:
+            return
+        whole = allowed.expand(torch.broadcast_shapes(allowed.shape, shape))
+        # Two more calls with one pair each: cheap beside the whole, and enough for a maximum, a
+        # count or a table of one size.
+        first, last = slice(None, 1), slice(-1, None)
+        for one, other in ((first, last), (last, first)):
+            expected = whole[..., one, other]
+            alone = self.function(query[..., one, :], key[..., other])
+            if not _fits(alone, expected.shape) or (alone != expected).any():
+                raise ValueError(self._not_by_pair("answered otherwise", query, key))
+
+    def _not_by_pair(self, said: str, query: Tensor, key: Tensor) -> str:
+        name = getattr(self.function, "__name__", "rule").strip("<>")
+        return (
+            f"custom({name}) {said} about {query.shape[-2]} queries and {key.shape[-1]} keys, "
+            f"but a rule answers for each pair on its own, (…, query, key), and the same in "
+            f"any part of a sequence; compare positions, and read nothing of all of them. For "
+            f"packed documents use masks.documents(ids); for other tables (batch, seq) let two "
+            f"axes follow the batch, table[:, None, query] == table[:, None, None, key]."
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Custom) and self.function is other.function
+
+    def __hash__(self) -> int:
+        return id(self.function)
+
+    def __copy__(self) -> "Custom":
+        return Custom(self.function)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Custom":
+        return Custom(copy.deepcopy(self.function, memo))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        name = getattr(self.function, "__qualname__", "")
+        if "<" in name:
+            raise pickle.PicklingError(
+                f"a custom mask over {name} cannot be pickled: a function travels by its name, "
+                f"and this one has none in its module; define the rule with `def` at the top "
+                f"of a module."
+            )
+        return Custom, (self.function,)
+
+
+def _nested(numbers: Any) -> Any:
+    return tuple(map(_nested, numbers)) if isinstance(numbers, list) else numbers
+
+
+def _readable(*positions: Tensor) -> bool:
+    """Whether positions are numbers that may be read: not recorded, transformed or fake."""
+    return is_eager() and all(type(p) is Tensor and not p.is_meta for p in positions)
+
+
+def _fits(allowed: Tensor, shape: torch.Size) -> bool:
+    """Whether an answer broadcasts to (…, query, key), with more axes before them or not."""
+    last = tuple(allowed.shape[-2:])
+    rooms = tuple(shape)[len(shape) - len(last) :]
+    return all(size in (1, room) for size, room in zip(last, rooms, strict=True))
+
+
+def _padding(ends: Tensor, *, of_queries: bool) -> Padding:
+    return Padding(_nested(ends.tolist()), of_queries, ends.detach().clone())
+
+
+def _documents(ids: Tensor) -> Documents:
+    table = torch.nn.functional.pad(ids.detach().long(), (0, 1), value=-1)
+    return Documents(_nested(ids.tolist()), table)
+
+
+def _longest_document(ids: Tensor) -> int:
+    """Tokens from the first of a document to its last, at most; 1 if there are no documents.
+
+    >>> _longest_document(torch.tensor([[5, 5, 7, -1], [5, 7, 7, 5]]))
+    4
+    """
+    longest = 1
+    for row in ids.reshape(-1, ids.shape[-1]).cpu() if ids.numel() else ():
+        _, document = row.unique(return_inverse=True)
+        place = torch.arange(len(row), device="cpu")
+        empty = torch.zeros(int(document.max()) + 1, dtype=torch.long, device="cpu")
+        first = empty.scatter_reduce(0, document, place, "amin", include_self=False)
+        last = empty.scatter_reduce(0, document, place, "amax", include_self=False)
+        spans = (last - first + 1)[document[row >= 0]]
+        longest = max(longest, int(spans.max()) if len(spans) else 1)
+    return longest
+
+
+# --- predicates -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Predicate:
-    """A rule about positions, evaluated only when somebody asks.
+    """A rule about positions, evaluated only when it is called.
 
     ``structure`` says what is known about it beforehand, so that kernels pass over the rest.
     Predicates that say the same are equal; a custom rule is equal to itself only. There is no
@@ -40,7 +333,7 @@ class Predicate:
     True
     """
 
-    rule: rules.Lookable
+    rule: Callable[[Tensor, Tensor], Tensor]
     name: str
     structure: Structure = UNKNOWN
 
@@ -48,7 +341,8 @@ class Predicate:
         return self.allows(query, key)
 
     def allows(self, query: Tensor, key: Tensor) -> Tensor:
-        """What calling the predicate gives; torch 2.5 compiles no object without a truth."""
+        """The same as calling the predicate."""
+        # A method, because torch.compile in 2.5 cannot call an object whose __bool__ raises.
         allowed = self.rule(query, key)
         if not isinstance(allowed, Tensor) or allowed.dtype is not torch.bool:
             kind = allowed.dtype if isinstance(allowed, Tensor) else type(allowed).__name__
@@ -67,6 +361,7 @@ class Predicate:
         tensor([[ True,  True, False],
                 [ True,  True,  True]])
         """
+        # Fewer queries than keys are the last ones: in decoding the others are in the cache.
         key = torch.arange(n_key, device=device)
         query = torch.arange(n_key - n_query, n_key, device=device)[:, None]
         allowed = self.allows(query, key)
@@ -74,32 +369,32 @@ class Predicate:
 
     @property
     def fixed(self) -> bool:
-        """Whether the answers stay what they are; of a custom rule nobody knows.
+        """Whether the answers cannot change; a custom rule may read what does.
 
         >>> causal.fixed, (causal & custom(lambda query, key: key > 0)).fixed
         (True, False)
         """
-        return isinstance(self.rule, rules.Rule) and self.rule.fixed
+        return isinstance(self.rule, Rule) and self.rule.fixed
 
     def to(self, device: torch.device) -> "Predicate":
         """The same predicate, with the lengths it reads on ``device``."""
-        if not isinstance(self.rule, rules.Rule):
+        if not isinstance(self.rule, Rule):
             return self
         return replace(self, rule=self.rule.to(device))
 
     def __and__(self, other: Any) -> "Predicate":
         other = _predicate(self, "&", other)
         name, structure = f"({self.name} & {other.name})", self.structure & other.structure
-        return Predicate(rules.Both(self, other), name, structure)
+        return Predicate(And(self, other), name, structure)
 
     def __or__(self, other: Any) -> "Predicate":
         other = _predicate(self, "|", other)
-        return Predicate(rules.Either(self, other), f"({self.name} | {other.name})")
+        return Predicate(Or(self, other), f"({self.name} | {other.name})")
 
     __rand__, __ror__ = __and__, __or__
 
     def __invert__(self) -> "Predicate":
-        return Predicate(rules.Not(self), f"~{self.name}")
+        return Predicate(Not(self), f"~{self.name}")
 
     def __bool__(self) -> bool:
         raise TypeError(
@@ -111,14 +406,16 @@ class Predicate:
         return self.name
 
 
-causal = Predicate(rules.Causal(), "causal", Structure(Band(ahead=0), exact=True))
-"""No query looks ahead of its own position."""
+full = Predicate(Full(), "full", Structure(exact=True))
+"""Every query attends to every key: the neutral element of ``&``."""
+
+causal = Predicate(Causal(), "causal", Structure(Band(ahead=0), exact=True))
+"""A query attends to no key after its own position."""
 
 
 def sliding_window(window: int) -> Predicate:
-    """The last ``window`` tokens, the own token counted, and nothing ahead.
+    """The last ``window`` tokens, including the token itself, and nothing after it.
 
-    >>> from mhsa_lib.masks import picture
     >>> picture(sliding_window(2), 4)
     ■···
     ■■··
@@ -127,16 +424,15 @@ def sliding_window(window: int) -> Predicate:
     """
     checks.positive(window=window)
     return Predicate(
-        rules.Window(window),
+        Window(window),
         f"sliding_window({window})",
         Structure(Band(ahead=0, behind=window - 1), exact=True),
     )
 
 
 def prefix(n: int) -> Predicate:
-    """The first ``n`` tokens are seen by everyone; after them, no looking ahead.
+    """Everyone attends to the first ``n`` tokens; beyond them to nothing after the query.
 
-    >>> from mhsa_lib.masks import picture
     >>> picture(prefix(2), 4)
     ■■··
     ■■··
@@ -144,16 +440,15 @@ def prefix(n: int) -> Predicate:
     ■■■■
     """
     checks.positive(n=n)
-    return Predicate(rules.Prefix(n), f"prefix({n})")
+    return Predicate(Prefix(n), f"prefix({n})")
 
 
 def key_padding(lengths: Any) -> Predicate:
-    """Keys beyond each sequence's length are forbidden; every query still looks.
+    """Keys beyond each sequence's length are forbidden; every query still attends.
 
     ``lengths`` is a list, an array or a tensor of whole numbers, and is copied. This is what
     ``key_padding_mask`` of ``nn.MultiheadAttention`` does.
 
-    >>> from mhsa_lib.masks import picture
     >>> picture(key_padding([3, 1]), 3)
     ■■■  ■··
     ■■■  ■··
@@ -161,7 +456,7 @@ def key_padding(lengths: Any) -> Predicate:
     """
     ends = checks.lengths(lengths)
     return Predicate(
-        rules.padding(ends, of_queries=False),
+        _padding(ends, of_queries=False),
         f"key_padding({ends.tolist()})",
         Structure(key_lengths=by_sequence(ends), exact=ends.ndim == 1),
     )
@@ -173,7 +468,6 @@ def padding(lengths: Any) -> Predicate:
     For self-attention; ``lengths`` as in ``key_padding``. The ``z`` of a padded query is 0, so
     its ``y`` is the bias of ``W_O``.
 
-    >>> from mhsa_lib.masks import picture
     >>> picture(padding([3, 1]), 3)
     ■■■  ■··
     ■■■  ···
@@ -181,7 +475,7 @@ def padding(lengths: Any) -> Predicate:
     """
     ends = checks.lengths(lengths)
     return Predicate(
-        rules.padding(ends, of_queries=True),
+        _padding(ends, of_queries=True),
         f"padding({ends.tolist()})",
         Structure(
             key_lengths=by_sequence(ends), query_lengths=by_sequence(ends), exact=ends.ndim == 1
@@ -199,7 +493,6 @@ def documents(ids: Any) -> Predicate:
     Raises ``TypeError`` for ids that are no whole numbers, and ``ValueError`` in a call with
     more tokens than ids.
 
-    >>> from mhsa_lib.masks import picture
     >>> picture(causal & documents([[0, 0, 1], [0, 1, -1]]), 3)
     ■··  ■··
     ■■·  ·■·
@@ -208,9 +501,9 @@ def documents(ids: Any) -> Predicate:
     given = checks.document_ids(ids)
     few = given.numel() <= MOST_NAMED
     name = given.tolist() if few else f"ids of shape {tuple(given.shape)}"
-    reach = rules.longest_document(given) - 1
+    reach = _longest_document(given) - 1
     return Predicate(
-        rules.documents(given), f"documents({name})", Structure(Band(ahead=reach, behind=reach))
+        _documents(given), f"documents({name})", Structure(Band(ahead=reach, behind=reach))
     )
 
 
@@ -229,9 +522,8 @@ def custom(rule: Any) -> Predicate:
     ``table[:, None, query] == table[:, None, None, key]``. For packed documents there is
     ``documents``.
 
-    It is asked anew in every call, so it may read a tensor that changes between calls.
+    It is asked again in every call, so it may read a tensor that changes between calls.
 
-    >>> from mhsa_lib.masks import picture
     >>> picture(custom(lambda query, key: (query - key) % 2 == 0), 4)
     ■·■·
     ·■·■
@@ -243,7 +535,7 @@ def custom(rule: Any) -> Predicate:
             f"custom takes a function of (query, key), not a {type(rule).__name__}."
         )
     name = getattr(rule, "__name__", "rule").strip("<>")
-    return Predicate(rules.Own(rule), f"custom({name})")
+    return Predicate(Custom(rule), f"custom({name})")
 
 
 def resolve(mask: Any, shape: Sequence[int], device: torch.device) -> Mask | None:
@@ -277,3 +569,82 @@ def _predicate(predicate: Predicate, sign: str, other: Any) -> Predicate:
     raise TypeError(
         f"{predicate.name} {sign} a {type(other).__name__}: only predicates combine; {repair}."
     )
+
+
+# --- pictures, and the masks of other libraries -----------------------------------------------
+
+
+class Picture(list[str]):
+    """Rows of a drawn mask; printing shows them under each other."""
+
+    def __repr__(self) -> str:
+        return "\n".join(self)
+
+    __str__ = __repr__
+
+
+def picture(predicate: Predicate, n_query: int, n_key: int | None = None) -> Picture:
+    """Draw a mask: one row per query, ``■`` allowed, ``·`` forbidden; batches side by side.
+
+    >>> picture(causal, 2, 4)
+    ■■■·
+    ■■■■
+    """
+    dense = predicate.dense(n_query, n_query if n_key is None else n_key)
+    panels = dense.reshape(math.prod(dense.shape[:-2]), *dense.shape[-2:]).tolist()
+    return Picture(
+        "  ".join("".join("■" if allowed else "·" for allowed in row) for row in rows)
+        for rows in zip(*panels, strict=True)
+    )
+
+
+def flipped(mask: Tensor) -> Tensor:
+    """A boolean mask in the opposite convention: True where it was False.
+
+    ``from_torch`` and ``to_torch`` are two names of it, for a mask on its way from
+    ``nn.MultiheadAttention``, where True is blocked, to ours, where True may attend, and back.
+
+    >>> from_torch(torch.tensor([[False, True]]))
+    tensor([[ True, False]])
+    >>> to_torch(causal.dense(2, 2))
+    tensor([[False,  True],
+            [False, False]])
+    """
+    checks.boolean(mask)
+    return ~mask
+
+
+from_torch = to_torch = flipped
+
+
+def from_additive(mask: Tensor) -> Tensor:
+    """A mask that was meant to be added to the scores: 0 allowed, -inf forbidden.
+
+    The lowest finite number of the dtype is taken for -inf, as many libraries write it.
+
+    >>> from_additive(torch.tensor([[0.0, float("-inf")]]))
+    tensor([[ True, False]])
+    """
+    if not isinstance(mask, Tensor) or not mask.is_floating_point():
+        kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        raise TypeError(
+            f"an additive mask is a floating-point tensor of 0 and -inf, not {kind}."
+        )
+    allowed, forbidden = mask == 0, mask <= torch.finfo(mask.dtype).min
+    neither = mask[~(allowed | forbidden)]
+    if neither.numel():
+        raise ValueError(
+            f"an additive mask holds 0 and -inf only, but {neither[0].item():g} is in it; "
+            f"a bias such as ALiBi is not a mask: add it to the scores."
+        )
+    return allowed
+
+
+def to_additive(allowed: Tensor, dtype: torch.dtype) -> Tensor:
+    """What a mask adds to the scores; faster than filling: 0 allowed, -inf forbidden.
+
+    >>> to_additive(torch.tensor([[True, False]]), torch.float32)
+    tensor([[0., -inf]])
+    """
+    checks.boolean(allowed)
+    return torch.zeros_like(allowed, dtype=dtype).masked_fill_(~allowed, -math.inf)

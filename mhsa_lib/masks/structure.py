@@ -25,6 +25,7 @@ class Band:
 
     def keys(self, first: int, end: int, n_key: int) -> tuple[int, int]:
         """Where the keys of queries at positions ``first`` to ``end - 1`` begin and end."""
+        # Clamped at both ends: a band may begin before the first key or after the last.
         low = 0 if self.behind is None else min(max(0, first - self.behind), n_key)
         high = n_key if self.ahead is None else min(max(0, end + self.ahead), n_key)
         return low, max(low, high)
@@ -45,6 +46,8 @@ class Band:
         >>> Band(ahead=0, behind=63).within(n_query=16, n_key=16, shift=0)
         Band(ahead=0, behind=None)
         """
+        # Kernels without a limit are faster, so a limit that nothing reaches is dropped. The
+        # last query is at n_query - 1 + shift.
         ahead, behind = self.ahead, self.behind
         if ahead is not None and ahead >= n_key - 1 - shift:
             ahead = None
@@ -53,8 +56,9 @@ class Band:
         return Band(ahead, behind)
 
     def allows(self, query: Tensor, key: Tensor) -> Tensor:
-        """Whether each key lies in the band of each query."""
-        allowed = (query == query) & (key == key)
+        """Whether each key is in the band of each query."""
+        shape = torch.broadcast_shapes(query.shape, key.shape)
+        allowed = torch.ones(shape, dtype=torch.bool, device=key.device)
         if self.ahead is not None:
             allowed = allowed & (key - query <= self.ahead)
         if self.behind is not None:
@@ -124,6 +128,7 @@ def _least(a: int | None, b: int | None) -> int | None:
 def _shorter(a: Lengths, b: Lengths) -> tuple[Lengths, bool]:
     if a is None or b is None:
         return (b if a is None else a), True
+    # A batch of one may broadcast against another, so this is no error, only unknown.
     if len(a) != len(b):
         return None, False
     return tuple(map(min, a, b)), True

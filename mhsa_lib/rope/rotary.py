@@ -1,34 +1,78 @@
-"""Rotary positions (RoPE): rows turned by their position.
+"""Rotary positions (RoPE): queries and keys rotated by their position, and the stage for it.
 
-Every pair of columns of a head is a point in a plane, and token t turns it by the angle
-t · base^(-2i/d_head). The dot product of a turned query and a turned key depends on their
-distance only. Which columns are a pair is a convention: neighbours (``INTERLEAVED``, the
+Every pair of dimensions of a head is a point in a plane, and token t rotates it by the angle
+t · base^(-2i/d_head). The dot product of a rotated query and a rotated key depends on their
+distance only. Which dimensions are a pair is a convention: neighbours (``INTERLEAVED``, the
 paper) or the two halves (``HALVES``, Llama's published weights in most libraries).
 
 Source: Su et al., "RoFormer", section 3.4, arXiv 2104.09864.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import torch
+from einops import rearrange
 from torch import Tensor, nn
 
-from mhsa_lib import checks
-from mhsa_lib.rope.pairing import INTERLEAVED, Pairing
-from mhsa_lib.rope.stretches import LengthStretch
+from mhsa_lib import checks, functional
+from mhsa_lib.rope.scaling import LengthScaling
+from mhsa_lib.shapes import KeyRows, Keys, Queries, QueryRows, ValueRows, Values
+from mhsa_lib.stages import Stage, Wire
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Which two dimensions of a head rotate together, as the einops pattern of a head."""
+
+    name: str
+    columns: str
+
+    def apart(self, rows: Tensor) -> Tensor:
+        """The two coordinates of every pair on a first axis: (two, …, pair)."""
+        return rearrange(rows, f"... {self.columns} -> two ... pair", two=2)
+
+    def together(self, coordinates: Tensor) -> Tensor:
+        """The inverse of ``apart``."""
+        return rearrange(coordinates, f"two ... pair -> ... {self.columns}", two=2)
+
+    def rotate(self, rows: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        """Every pair of ``rows`` rotated in its plane, by the angles of ``cos`` and ``sin``."""
+        a, b = self.apart(rows)
+        return self.together(torch.stack((a * cos - b * sin, a * sin + b * cos)))
+
+
+INTERLEAVED = Pairing("interleaved", "(pair two)")
+"""Dimensions 2i and 2i + 1: neighbours, as the paper writes it."""
+
+HALVES = Pairing("halves", "(two pair)")
+"""Dimensions i and i + d_head / 2."""
+
+
+def reordered(heads: Tensor, old: Pairing, new: Pairing) -> Tensor:
+    """Heads whose dimensions are reordered so that pairs of ``old`` become pairs of ``new``.
+
+    Applied to the rows of W_Q and W_K, seen as (head, d_head, d_model) and transposed so that
+    d_head is last, it makes weights for one pairing out of weights for the other.
+
+    >>> reordered(torch.tensor([0, 1, 2, 3]), INTERLEAVED, HALVES).tolist()
+    [0, 2, 1, 3]
+    """
+    return new.together(old.apart(heads))
 
 
 class Rotary(nn.Module):
-    """Turns the rows of a head by their positions. No parameters.
+    """Rotates the rows of a head by their positions. No parameters.
 
     Parameters
     ----------
-    d_rotary : columns that turn, an even number
-    base : pair i turns by base^(-2i/d_rotary) radians per token
-    pairing : which columns are a pair, ``INTERLEAVED`` or ``HALVES``
-    stretch : changes these frequencies, for texts longer than those of training: a function
-        of all of them, such as those of ``rope.stretches``. Its ``magnitude``, if it has one,
-        is a factor on what is turned
+    d_rotary : dimensions that rotate, an even number
+    base : pair i rotates by base^(-2i/d_rotary) radians per token
+    pairing : which dimensions are a pair, ``INTERLEAVED`` or ``HALVES``
+    scaling : changes these frequencies for texts longer than those of training: a function of
+        all of them, such as those of ``rope.scaling``. Its ``magnitude``, if it has one, is a
+        factor on what is rotated
 
     Examples
     --------
@@ -46,24 +90,24 @@ class Rotary(nn.Module):
         d_rotary: int,
         base: float = 10_000.0,
         pairing: Pairing = INTERLEAVED,
-        stretch: Callable[..., Tensor] | None = None,
+        scaling: Callable[..., Tensor] | None = None,
     ) -> None:
         super().__init__()
         checks.positive(d_rotary=d_rotary)
         if d_rotary % 2:
             raise ValueError(
-                f"d_rotary={d_rotary} is odd; columns turn in pairs, try {d_rotary + 1}."
+                f"d_rotary={d_rotary} is odd; dimensions rotate in pairs, try {d_rotary + 1}."
             )
-        if getattr(stretch, "base", base) != base:
+        if getattr(scaling, "base", base) != base:
             raise ValueError(
-                f"{stretch} does not fit base={base:g}; make both with the same base."
+                f"{scaling} does not fit base={base:g}; make both with the same base."
             )
         self.d_rotary, self.base, self.pairing = d_rotary, base, pairing
-        self.stretch = stretch
+        self.scaling = scaling
 
     def extra_repr(self) -> str:
-        stretch = "" if self.stretch is None else f", stretch={self.stretch}"
-        return f"{self.d_rotary}, base={self.base:g}, pairing={self.pairing.name}{stretch}"
+        scaling = "" if self.scaling is None else f", scaling={self.scaling}"
+        return f"{self.d_rotary}, base={self.base:g}, pairing={self.pairing.name}{scaling}"
 
     def frequencies(
         self,
@@ -71,49 +115,51 @@ class Rotary(nn.Module):
         device: torch.device | None = None,
         length: Tensor | None = None,
     ) -> Tensor:
-        """Radians per token, (pair): 1 for the first pair, ever less after it.
+        """Radians per token, (pair): 1 for the first pair, less for each one after it.
 
-        ``length``, a tensor (…, 1), is asked for by a ``LengthStretch`` only; (…, pair) then.
+        ``length``, a tensor (…, 1), is read by a ``LengthScaling`` only; (…, pair) then.
         """
+        # Computed in each call: a buffer would be cast with the model to half precision, which
+        # cannot hold them.
         pair = torch.arange(self.d_rotary // 2, device=device, dtype=dtype)
-        turned = self.base ** (-2 * pair / self.d_rotary)
-        if isinstance(self.stretch, LengthStretch):
+        plain = self.base ** (-2 * pair / self.d_rotary)
+        if isinstance(self.scaling, LengthScaling):
             length = torch.zeros(1, device=device) if length is None else length
-            return self.stretch(turned, length)
-        return turned if self.stretch is None else self.stretch(turned)
+            return self.scaling(plain, length)
+        return plain if self.scaling is None else self.scaling(plain)
 
     def angles(self, positions: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
         """Radians, (…, seq, pair), in a text that ends with the last of its positions."""
-        asked = isinstance(self.stretch, LengthStretch)
-        length = positions.amax(dim=-1, keepdim=True)[..., None] + 1 if asked else None
+        by_length = isinstance(self.scaling, LengthScaling)
+        length = positions.amax(dim=-1, keepdim=True)[..., None] + 1 if by_length else None
         frequencies = self.frequencies(dtype, positions.device, length)
         return positions.to(dtype)[..., None] * frequencies
 
     def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
-        """``rows`` (…, seq, d_rotary) turned by ``positions`` (…, seq).
-
-        Angles are computed in float32 at least: half precision cannot tell position 4097 from
-        4096.
-        """
+        """``rows`` (…, seq, d_rotary) rotated by ``positions`` (…, seq)."""
         if rows.shape[-1] != self.d_rotary:
             raise ValueError(
                 f"rows are {rows.shape[-1]} wide, shape {tuple(rows.shape)}, but "
                 f"d_rotary={self.d_rotary}; the last axis must be d_rotary."
             )
+        # Angles in float32 at least: half precision cannot tell position 4097 from 4096.
         angles = self.angles(positions, torch.promote_types(rows.dtype, torch.float32))
         cos, sin = angles.cos(), angles.sin()
-        magnitude = getattr(self.stretch, "magnitude", 1.0)
+        magnitude = getattr(self.scaling, "magnitude", 1.0)
+        # Scaling the two factors is cheaper than scaling the rows: they have no head axis.
         if magnitude != 1.0:
             cos, sin = cos * magnitude, sin * magnitude
-        return self.pairing.turn(rows, cos.to(rows.dtype), sin.to(rows.dtype))
+        return self.pairing.rotate(rows, cos.to(rows.dtype), sin.to(rows.dtype))
 
-    def goes_on(self, positions: Tensor) -> None:
-        """Refuse tokens at ``positions`` (…, seq) behind others that would turn otherwise now.
+    def check_continuation(self, positions: Tensor) -> None:
+        """Refuse tokens at ``positions`` (…, seq) if cached keys would now rotate otherwise.
 
-        Only a ``LengthStretch`` can make them: what it turned in a shorter text stands.
+        Only a ``LengthScaling`` can cause that, because what was cached in a shorter text keeps
+        the rotation of that text.
         """
-        if not isinstance(self.stretch, LengthStretch) or positions.is_meta:
+        if not isinstance(self.scaling, LengthScaling) or positions.is_meta:
             return
+        # A negative position is padding, which says nothing about where the text begins.
         n = positions.amax(dim=-1, keepdim=True) + 1
         past = positions.where(positions >= 0, n).amin(dim=-1, keepdim=True)
         before, now = (
@@ -122,28 +168,95 @@ class Rotary(nn.Module):
         changed = ((before != now).any(dim=-1, keepdim=True) & (past > 0)).flatten()
         if changed.any():
             ends = n.flatten()[changed][0].item()
-            kept = past.flatten()[changed][0].item()
+            cached = past.flatten()[changed][0].item()
             raise ValueError(
-                f"a text of {kept} tokens goes on to {ends}, where "
-                f"{type(self.stretch).__name__} turns all of them otherwise, and those kept "
-                f"have been turned; start again with all {ends} in one call."
+                f"a text of {cached} tokens continues to {ends}, where "
+                f"{type(self.scaling).__name__} rotates all of them otherwise, but the cached "
+                f"ones have been rotated; start again with all {ends} in one call."
             )
 
 
 class PartialRotary(Rotary):
-    """Turns the first ``d_rotary`` columns of a head and leaves the others as they are.
+    """Rotates the first ``d_rotary`` dimensions of a head and leaves the others as they are.
 
-    Parameters
-    ----------
-    d_rotary, base, pairing, stretch : as of ``Rotary``
-
-    Examples
-    --------
     >>> PartialRotary(2)(torch.ones(1, 4), torch.tensor([1]))[0, 2:].tolist()
     [1.0, 1.0]
     """
 
     def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
-        """``rows`` (…, seq, columns), of which ``d_rotary`` are turned by ``positions``."""
-        turned, still = rows[..., : self.d_rotary], rows[..., self.d_rotary :]
-        return torch.cat([super().forward(turned, positions), still], dim=-1)
+        """``rows`` (…, seq, d_head), of which ``d_rotary`` are rotated by ``positions``."""
+        first, rest = rows[..., : self.d_rotary], rows[..., self.d_rotary :]
+        return torch.cat([super().forward(first, positions), rest], dim=-1)
+
+
+def token_positions(
+    positions: Tensor | None, n_query: int, n_key: int, like: Tensor
+) -> list[Tensor]:
+    """Positions of queries and of keys: as given, or counted from 0, queries the last.
+
+    >>> [each.tolist() for each in token_positions(None, 2, 5, torch.zeros(1))]
+    [[3, 4], [0, 1, 2, 3, 4]]
+    """
+    # A cache passes positions only where it feeds queries and keys of the same tokens.
+    if positions is not None:
+        return [positions, positions]
+    key = torch.arange(n_key, device=like.device)
+    return [torch.arange(n_key - n_query, n_key, device=like.device), key]
+
+
+class RotarySplit(Stage):
+    """Split into heads, then rotate every query and every key by its position.
+
+    Parameters
+    ----------
+    n_heads : query heads
+    rotary : what rotates a head; its width is d_head, or less for a ``PartialRotary``
+    n_kv_heads : heads of keys and values; ``n_heads`` when not given
+    q_norm, k_norm : what is done to every head before it is rotated; nothing when not given
+        (Qwen3 and Gemma 3 put an RMSNorm here)
+
+    Examples
+    --------
+    >>> split = RotarySplit(3, Rotary(4))
+    >>> q, k, v = split(*[torch.ones(5, 12)] * 3)
+    >>> q.shape, torch.allclose(q[0, 0], q[0, 1]), torch.equal(v[0, 0], v[0, 1])
+    (torch.Size([3, 5, 4]), False, True)
+    """
+
+    wires = {"q_rotated": Queries, "k_rotated": Keys, "v_heads": Values}
+    cached = ("k_rotated", "v_heads")
+
+    def __init__(
+        self,
+        n_heads: int,
+        rotary: Rotary,
+        n_kv_heads: int | None = None,
+        *,
+        q_norm: nn.Module | None = None,
+        k_norm: nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+        checks.divides(n_heads=n_heads, n_kv_heads=n_kv_heads)
+        self.n_heads, self.n_kv_heads, self.rotary = n_heads, n_kv_heads, rotary
+        self.q_norm: Any = nn.Identity() if q_norm is None else q_norm
+        self.k_norm: Any = nn.Identity() if k_norm is None else k_norm
+        self.q_heads, self.k_heads = Wire("q_heads", Queries), Wire("k_heads", Keys)
+
+    def extra_repr(self) -> str:
+        return f"n_heads={self.n_heads}, n_kv_heads={self.n_kv_heads}"
+
+    def forward(
+        self, q: QueryRows, k: KeyRows, v: ValueRows, positions: Tensor | None = None
+    ) -> tuple[Queries, Keys, Values]:
+        if positions is not None:
+            self.rotary.check_continuation(positions)
+        query, key = token_positions(positions, q.shape[-2], k.shape[-2], k)
+        # The norm comes first, because its gains belong to dimensions and rotation mixes pairs.
+        q = self.q_heads(self.q_norm(functional.split_heads(q, self.n_heads)))
+        k = self.k_heads(self.k_norm(functional.split_heads(k, self.n_kv_heads)))
+        return (
+            self.rotary(q, query[..., None, :]),
+            self.rotary(k, key[..., None, :]),
+            functional.split_heads(v, self.n_kv_heads),
+        )

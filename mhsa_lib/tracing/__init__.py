@@ -1,9 +1,8 @@
-"""Watch and change a forward pass from outside: wires, operations, and where numbers come from.
+"""Watch and change a forward pass from outside: its wires, and the operations that torch runs.
 
-``wires`` has ``trace``, ``editing`` has ``edit``; both are made of the hooks in ``hooks`` and
-look for the attention in ``find``. ``op_recorder`` lists what torch ran, ``provenance`` the
-parents of every number, ``ledger`` draws a trace, ``difference`` a variant beside plain
-attention; ``watched`` says where somebody else watches.
+``trace`` collects the wires and ``edit`` changes one; both are made of the hooks in ``hooks``
+and look for the attention in ``find``. ``trace_ops`` lists what torch ran, and ``drawing``
+draws a trace.
 """
 
 from mhsa_lib.tracing.editing import edit as edit

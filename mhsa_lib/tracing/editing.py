@@ -1,4 +1,4 @@
-"""Change a wire while a forward pass runs: ablate a head, patch a value, cut a wire."""
+"""Change a wire while a forward pass runs: ablate a head, patch a value."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,17 +6,16 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from mhsa_lib.stages import stages_of
+from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.tracing.find import the_attention
 from mhsa_lib.tracing.hooks import Hooks
-from mhsa_lib.tracing.op_recorder import trace_ops as trace_ops
 
 
 @contextmanager
 def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Iterator[None]:
     """Replace the value of one wire by ``change(value)`` while the block runs.
 
-    Ablate a head, patch a value, cut a wire. A ``trace`` around or inside the block sees the
+    Use it to ablate a head or to patch a value. A ``trace`` around or inside the block sees the
     edited value; of two edits of one wire the inner one acts first. Passes of this thread are
     changed, compiled modules run uncompiled (``hooks.Hooks``). Raises ``KeyError`` for an
     unknown wire and ``ValueError`` if the change does not keep shape and dtype.
@@ -31,19 +30,19 @@ def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Ite
     """
     attention = the_attention(model)
     stages = stages_of(attention).values()
-    makers = [(s, s.wires.index(wire)) for s in stages if wire in s.wires]
+    makers = [stage for stage in stages if wire in stage.wires]
     if len(makers) != 1:
         have = sorted(name for stage in stages for name in stage.wires)
         raise KeyError(f"no single wire {wire!r} in {type(attention).__name__}; it has {have}")
-    ((stage, position),) = makers
+    (stage,) = makers
 
-    def replace(stage: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
-        if not isinstance(output, tuple):
-            return _changed(wire, output, change)
-        edited = _changed(wire, output[position], change)
-        return (*output[:position], edited, *output[position + 1 :])
+    def replace(stage: Stage, args: tuple[Any, ...], output: Any) -> Any:
+        values = stage.named(output)
+        values[wire] = _changed(wire, values[wire], change)
+        return tuple(values.values()) if isinstance(output, tuple) else values[wire]
 
     with Hooks(model) as hooks:
+        # First, so that every other hook sees the edited value.
         hooks.after(stage, replace, first=True)
         yield
 

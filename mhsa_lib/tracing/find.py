@@ -3,7 +3,6 @@
 from torch import nn
 
 from mhsa_lib.stages import Stage, stages_of
-from mhsa_lib.tracing.op_recorder import trace_ops as trace_ops
 
 
 def the_attention(model: nn.Module) -> Stage:

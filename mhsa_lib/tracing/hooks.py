@@ -1,11 +1,10 @@
 """Hooks for the length of a ``with`` block: in one thread, uncompiled, gone on exit.
 
-Compiled code has the hooks of the moment it was compiled and asks for no others. So while a
-block is open, whatever ``torch.compile`` has compiled runs as it was written: a compiled
-attention, one held by a compiled model or function, one that is compiled inside the block.
+It is best to trace the module that was given to ``torch.compile``. Compiled code calls the
+hooks of the moment it was compiled and no others, so while a block is open, whatever was
+compiled runs as it was written.
 """
 
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -14,6 +13,9 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
+from mhsa_lib import _torch_private
+from mhsa_lib._torch_private import compiler_is_loaded
+
 Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 
@@ -21,9 +23,8 @@ class Hooks:
     """What listens to modules while a block is open.
 
     A hook acts in the thread that opened the block, on the module it was given and on no copy
-    of it. It also acts in the backward threads of torch, where a checkpointed pass is computed
-    again: leave the block after the backward pass. While a block is open, what was compiled
-    before runs uncompiled in every thread.
+    of it. It also acts in torch's backward threads, where a checkpointed pass is computed
+    again, so leave the block after the backward pass.
 
     Parameters
     ----------
@@ -31,7 +32,8 @@ class Hooks:
 
     Raises
     ------
-    ValueError : before torch 2.6, which cannot be told to, for a model that was compiled
+    ValueError : before torch 2.6, which cannot run compiled code uncompiled, for a compiled
+        model
     RuntimeError : inside a function that is being compiled, and in a call where
         ``nn.DataParallel`` runs replicas in threads of its own
 
@@ -48,21 +50,21 @@ class Hooks:
 
     def __init__(self, model: nn.Module) -> None:
         if not hasattr(torch.compiler, "set_stance"):
-            _not_compiled(model)
-        self._stack, self._is_open = ExitStack(), False
+            _refuse_compiled(model)
+        self._stack, self.is_open = ExitStack(), False
 
     def __enter__(self) -> "Hooks":
-        _interpreted.enter()
-        self._stack.callback(_interpreted.leave)
-        self._thread, self._is_open = threading.current_thread(), True
+        _uncompiled.enter()
+        self._stack.callback(_uncompiled.leave)
+        self.thread, self.is_open = threading.current_thread(), True
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._is_open = False  # a copy that was made of a module has kept the hook
+        self.is_open = False  # a copy of a module that was made inside the block has the hook
         self._stack.close()
 
     def before(self, module: nn.Module, act: Callable[..., Any], first: bool = False) -> None:
-        """``act(module, args, kwargs)`` before the module; may return both anew."""
+        """``act(module, args, kwargs)`` before the module; may return both changed."""
         hook = self._hook(module, act)
         with _registering:
             handle = module.register_forward_pre_hook(hook, with_kwargs=True, prepend=first)
@@ -86,29 +88,28 @@ class Hooks:
         self, module: nn.Module, act: Callable[..., Any], always: bool = False
     ) -> Callable[..., Any]:
         def hook(called: nn.Module, *given: Any) -> Any:
-            if not self._is_open:
+            if not self.is_open:
                 return None
-            if getattr(called, "_is_replica", False) and not always:
+            # An `always` hook runs after the refusal of another, and must not hide it.
+            if _torch_private.is_replica(called) and not always:
                 raise RuntimeError(
                     f"nn.DataParallel runs replicas of {type(called).__name__} in threads of "
                     f"its own, where a block would miss them; call its .module in the block."
                 )
             return act(called, *given) if called is module and self._acts() else None
 
-        hook.act = act  # type: ignore[attr-defined]
-        hook.only_watches = getattr(act, "only_watches", False)  # type: ignore[attr-defined]
-        hook.hooks = self  # type: ignore[attr-defined]
+        hook.act, hook.block = act, self  # type: ignore[attr-defined]
         # The first compilation of a process may be inside a block: then it breaks off here.
-        hook._torchdynamo_disable = True  # type: ignore[attr-defined]
-        return hook
+        return _torch_private.never_compile(hook)
 
     def _acts(self) -> bool:
         thread = threading.current_thread()
-        if thread is self._thread:
+        if thread is self.thread:
             return True
-        # A thread that Python did not start and that runs a backward pass is one of torch's.
+        # torch's backward threads were not started by Python. Other threads with such an entry,
+        # as those of a C library's callbacks, run no backward pass.
         unknown = isinstance(thread, threading._DummyThread)
-        return unknown and torch._C._current_graph_task_id() != -1
+        return unknown and _torch_private.in_backward_thread()
 
 
 def watching(hook: Hook) -> Hook:
@@ -122,7 +123,7 @@ def watching(hook: Hook) -> Hook:
 
 
 def changes_nothing(hook: Any) -> bool:
-    """Whether a hook watches, or is that of a block that was left, which a copy has kept.
+    """Whether a hook watches, or is left in a copy from a block that has ended.
 
     >>> from copy import deepcopy
     >>> with Hooks(W := nn.Linear(2, 2)) as hooks:
@@ -133,10 +134,9 @@ def changes_nothing(hook: Any) -> bool:
     >>> changes_nothing(inside)
     True
     """
-    if getattr(hook, "__module__", None) == "transformers.utils.output_capturing":
-        return True  # installed where somebody asks a model for its weights
-    block = getattr(hook, "hooks", None)
-    return getattr(hook, "only_watches", False) or (block is not None and not block._is_open)
+    block = getattr(hook, "block", None)
+    watches = getattr(getattr(hook, "act", hook), "only_watches", False)
+    return watches or (block is not None and not block.is_open)
 
 
 def acting(module: nn.Module) -> list[Callable[..., Any]]:
@@ -147,13 +147,13 @@ def acting(module: nn.Module) -> list[Callable[..., Any]]:
     ...     acting(W)
     [<built-in function print>]
     """
-    given: list[Any] = [h for h in module._forward_pre_hooks.values() if hasattr(h, "hooks")]
-    return [hook.act for hook in given if hook.hooks._thread is threading.current_thread()]
+    ours = [h for h in _torch_private.forward_pre_hooks(module) if hasattr(h, "block")]
+    return [hook.act for hook in ours if hook.block.thread is threading.current_thread()]
 
 
-def _not_compiled(model: nn.Module) -> None:
+def _refuse_compiled(model: nn.Module) -> None:
     for path, module in model.named_modules():
-        if module._compiled_call_impl is not None or hasattr(module, "_orig_mod"):
+        if _torch_private.is_compiled(module):
             raise ValueError(
                 f"{path or 'the model'} was compiled, and before torch 2.6 compiled code asks "
                 f"for no new hooks; pass and call the module that was given to torch.compile, "
@@ -161,8 +161,12 @@ def _not_compiled(model: nn.Module) -> None:
             )
 
 
-class _Interpreted:
-    """How many blocks are open in all threads: while there are any, nothing is compiled."""
+class _Uncompiled:
+    """Runs what is compiled as it was written, from the first open block to the last.
+
+    The stance belongs to the process and not to a thread, so blocks of several threads that
+    overlap are counted: the last one that closes restores what the first one found.
+    """
 
     def __init__(self) -> None:
         self._lock, self._n_open = threading.Lock(), 0
@@ -170,8 +174,9 @@ class _Interpreted:
 
     def enter(self) -> None:
         with self._lock:
-            # Importing the compiler takes seconds; before that there is nothing compiled.
-            known = hasattr(torch.compiler, "set_stance") and "torch._dynamo" in sys.modules
+            # Asking the compiler would import it, which takes seconds; before that there is
+            # nothing compiled.
+            known = hasattr(torch.compiler, "set_stance") and compiler_is_loaded()
             if known and self._stance is None:
                 try:
                     self._stance = torch.compiler.set_stance("force_eager")
@@ -190,5 +195,5 @@ class _Interpreted:
                 self._stance = None
 
 
-_interpreted = _Interpreted()
-_registering = threading.Lock()  # torch numbers hooks without one
+_uncompiled = _Uncompiled()
+_registering = threading.Lock()  # torch numbers hooks without a lock of its own

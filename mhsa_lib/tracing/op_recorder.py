@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry
+
+from mhsa_lib._torch_private import DispatchMode, is_in_place, leaves, sparse_parts, storage_id
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Ops(list[Op]):
         return self.table()
 
 
-class OpRecorder(TorchDispatchMode):
+class OpRecorder(DispatchMode):
     """Writes down every operation, and keeps its tensors so that storages stay distinct."""
 
     def __init__(self) -> None:
@@ -78,7 +78,8 @@ class OpRecorder(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        return False  # torch would import its compiler first, some seconds, to leave us alone
+        # Otherwise torch imports its compiler (seconds) only to find that it skips us.
+        return False
 
     def forget(self) -> None:
         """Start again with an empty page."""
@@ -93,16 +94,18 @@ class OpRecorder(TorchDispatchMode):
     ) -> Any:
         if any(hasattr(kind, "to_local") for kind in types):
             return NotImplemented  # a DTensor: wait for what it does on this device
-        if torch.is_inference_mode_enabled():  # in which composed operations arrive whole
+        # In inference mode composed operations arrive whole, so take them apart.
+        if torch.is_inference_mode_enabled():
             with self:
                 parts = func.decompose(*args, **(kwargs or {}))
             if parts is not NotImplemented:
                 return parts
         out = func(*args, **(kwargs or {}))
-        seen = {storage(t) for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)}
+        # Memory of an argument is shared, not new; which of the two the schema of torch says.
+        seen = {storage(t) for t in leaves((args, kwargs)) if isinstance(t, Tensor)}
         flops = _flops(func, args, kwargs or {}, out)
-        for tensor in (t for t in tree_leaves(out) if isinstance(t, Tensor)):
-            shared = "in place" if func._schema.is_mutable else "view"
+        for tensor in (t for t in leaves(out) if isinstance(t, Tensor)):
+            shared = "in place" if is_in_place(func) else "view"
             self.ops.append(
                 Op(
                     func.__name__.split(".")[0],
@@ -114,7 +117,7 @@ class OpRecorder(TorchDispatchMode):
                 )
             )
             self.outputs.append(tensor)
-            flops = 0
+            flops = 0  # of several outputs the first carries the cost of the operation
         return out
 
 
@@ -134,7 +137,7 @@ def trace_ops(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Ops:
 def storage(tensor: Tensor) -> int:
     """Identity of the memory behind a tensor; equal for views of each other, also on meta."""
     parts = _parts(tensor)
-    return parts[-1].untyped_storage()._cdata if parts else id(tensor)
+    return storage_id(parts[-1]) if parts else id(tensor)
 
 
 def align(rows: Sequence[tuple[str, ...]], right: tuple[int, ...] = ()) -> str:
@@ -154,7 +157,7 @@ def _parts(tensor: Tensor) -> tuple[Tensor, ...]:
     if tensor.layout is torch.strided:
         return (tensor,)
     if tensor.layout is torch.sparse_coo:
-        return tensor._indices(), tensor._values()
+        return tuple(sparse_parts(tensor))
     if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
         return tensor.crow_indices(), tensor.col_indices(), tensor.values()
     if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
@@ -189,6 +192,7 @@ def _linear_flops(x: Tensor, weight: Tensor, *_: Any) -> int:
     return 2 * x.numel() * weight.shape[0]
 
 
+# Whole kernels that torch's own table does not know in every version.
 _FUSED: dict[str, Callable[..., int]] = {
     "_linear_pointwise": _linear_flops,
     "_scaled_dot_product_flash_attention_for_cpu": _attention_flops,

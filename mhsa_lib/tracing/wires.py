@@ -6,6 +6,7 @@ unused. (Under ``torch.inference_mode`` PyTorch may add in another order while i
 the last digit can differ.)
 """
 
+from collections import UserDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,17 +17,18 @@ from torch import Tensor, nn
 
 from mhsa_lib import shapes
 from mhsa_lib.stages import Stage, stages_of
-from mhsa_lib.tracing import ledger
+from mhsa_lib.tracing import drawing
+from mhsa_lib.tracing.drawing import Step
 from mhsa_lib.tracing.find import the_attention
 from mhsa_lib.tracing.hooks import Hooks, watching
-from mhsa_lib.tracing.ledger import Step
 from mhsa_lib.tracing.op_recorder import OpRecorder, Ops, align, storage
 
 
-class Wires(dict[str, Tensor]):
+class Wires(UserDict[str, Tensor]):
     """The named tensors of one forward pass, in order of computation; it draws itself.
 
-    ``steps`` holds a ``Step`` for every wire, ``inputs`` the tensors that came in.
+    ``steps`` holds a ``Step`` for every wire, ``inputs`` the tensors that came in. A wire that
+    is removed takes its step with it.
     """
 
     def __init__(self, name: str) -> None:
@@ -38,6 +40,14 @@ class Wires(dict[str, Tensor]):
     def __missing__(self, wire: str) -> Tensor:
         have = ", ".join(self) or "none yet: run a forward pass inside the with block"
         raise KeyError(f"no wire {wire!r} in {self.name}; it has {have}.")
+
+    def __delitem__(self, wire: str) -> None:
+        super().__delitem__(wire)
+        # A new dict, because a shallow copy of this trace has the old one.
+        self.steps = {name: step for name, step in self.steps.items() if name != wire}
+
+    def __or__(self, other: Any) -> Any:
+        return self.data | dict(other)
 
     @property
     def sizes(self) -> dict[str, int | tuple[int, ...]]:
@@ -71,14 +81,15 @@ class Wires(dict[str, Tensor]):
         return self.table()
 
     def _repr_html_(self) -> str:
-        return ledger.html(self.name, list(self.steps.values()))
+        maps = drawing.maps(self["weights"]) if "weights" in self else ""
+        return drawing.table(self.name, list(self.steps.values())) + maps
 
     def _begin(self, inputs: dict[str, Tensor]) -> None:
         self.clear()
-        self.steps.clear()
         self.inputs = inputs
 
     def _record(self, wire: str, alias: Any, value: Tensor, ops: Ops) -> None:
+        # A view of anything that was there before needs no new memory.
         before = [*self.inputs.values(), *self.values()]
         shared = storage(value) in {storage(tensor) for tensor in before}
         shape, axes = tuple(value.shape), shapes.sizes(alias, tuple(value.shape))
@@ -109,7 +120,7 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     A second forward pass in the block replaces the first. Tensors keep their gradients' graph.
     Passes of this thread are seen, compiled modules run uncompiled (``hooks.Hooks``). Raises
     ``ValueError`` if ``model`` holds no attention of ours, or several: then the message lists
-    the paths to choose from; ``TypeError`` for a stage that does not say its wires' shapes.
+    the paths to choose from.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> import torch
@@ -124,7 +135,6 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     attention = the_attention(model)
     wires, recorder = Wires(type(attention).__name__), _WireRecorder()
     stages = [stage for stage in stages_of(attention).values() if stage.wires]
-    labels = {stage: stage.shapes() for stage in stages}
 
     @watching
     def begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -134,12 +144,10 @@ def trace(model: nn.Module) -> Iterator[Wires]:
 
     @watching
     def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
-        values = output if isinstance(output, tuple) else (output,)
-        groups = _by_output(recorder, values)
-        for (wire, alias), value, ops in zip(
-            labels[stage].items(), values, groups, strict=True
-        ):
-            wires._record(wire, alias, value, ops)
+        values = stage.named(output)
+        groups = _by_output(recorder, tuple(values.values()))
+        for (wire, value), ops in zip(values.items(), groups, strict=True):
+            wires._record(wire, stage.wires[wire], value, ops)
         recorder.forget()
 
     with Hooks(model) as hooks:
@@ -171,7 +179,7 @@ class _WireRecorder(OpRecorder):
 
 
 def _by_output(recorder: OpRecorder, values: tuple[Tensor, ...]) -> list[Ops]:
-    """Cut the operations since the last wire where each output first appears."""
+    """Split the operations since the last wire where each output first appears."""
     made = [storage(tensor) for tensor in recorder.outputs]
     groups, start = [], 0
     for value in values:
@@ -179,5 +187,6 @@ def _by_output(recorder: OpRecorder, values: tuple[Tensor, ...]) -> list[Ops]:
         end = max(last[-1] + 1, start) if last else start
         groups.append(Ops(recorder.ops[start:end]))
         start = end
+    # What ran after the last output, such as a copy of it, belongs to the last wire.
     groups[-1].extend(recorder.ops[start:])
     return groups

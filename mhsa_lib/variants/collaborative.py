@@ -1,8 +1,8 @@
-"""Collaborative attention: heads share one space of queries and keys, each weighs its columns.
+"""Collaborative attention: heads share one space of queries and keys, each weighs it.
 
 Changes: project makes queries and keys once, ``d_shared`` wide; split hands every head all of
-    them, weighted by its row of a mixing matrix; a content score, what a key offers whoever
-    asks, is added to the scores (the changed line of forward). Values and W_O stay.
+    them, weighted by its row of a mixing matrix; a content score, what a key offers to any
+    query, is added to the scores (the changed line of forward). Values and W_O stay.
 Saves/Costs: W_Q, W_K and mixing have (2 d_model + n_heads) · d_shared numbers, the cache has
     d_shared + n_heads per token in place of the keys. But every head compares over the whole
     shared width: scores cost d_shared / d_head times as much.
@@ -18,8 +18,7 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from mhsa_lib import checks, masks
-from mhsa_lib import functional as F
+from mhsa_lib import checks, functional, masks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import (
     ContentScores,
@@ -35,7 +34,7 @@ from mhsa_lib.stages import Attend, Stage
 
 
 def block_indicator(n_heads: int, d_shared: int) -> Tensor:
-    """The mixing of plain attention: head i reads the i-th block of columns, and no other.
+    """The mixing of plain attention: head i reads the i-th block of dimensions, and no other.
 
     Blocks are d_shared / n_heads wide, rounded up; the last head gets what is left.
 
@@ -60,7 +59,7 @@ def normal_mixing(n_heads: int, d_shared: int) -> Tensor:
 class SharedProject(Stage):
     """Queries and keys once for all heads, values for each; only W_V may have a bias."""
 
-    wires = ("q", "k", "v")
+    wires = {"q": SharedQueries, "k": SharedKeys, "v": ValueRows}
 
     def __init__(
         self, d_model: int, d_shared: int, d_values: int, *, bias: bool = False
@@ -82,14 +81,14 @@ class SharedProject(Stage):
 
 
 class MixingSplit(Stage):
-    """Give every head all shared columns of q, weighted by its row of ``mixing``.
+    """Give every head all shared dimensions of q, weighted by its row of ``mixing``.
 
     >>> q, k, v = MixingSplit(block_indicator(3, 6))(*[torch.ones(5, 6)] * 3)
     >>> q.shape, k.shape, v.shape
     (torch.Size([3, 5, 6]), torch.Size([5, 6]), torch.Size([3, 5, 2]))
     """
 
-    wires = ("q_mixed", "k_shared", "v_heads")
+    wires = {"q_mixed": MixedQueries, "k_shared": SharedKeys, "v_heads": Values}
     cached = ("k_shared", "v_heads")
 
     def __init__(self, mixing: Tensor) -> None:
@@ -103,13 +102,13 @@ class MixingSplit(Stage):
         self, q: SharedQueries, k: SharedKeys, v: ValueRows
     ) -> tuple[MixedQueries, SharedKeys, Values]:
         q_mixed = q[..., None, :, :] * self.mixing[:, None]
-        return q_mixed, k, F.split_heads(v, len(self.mixing))
+        return q_mixed, k, functional.split_heads(v, len(self.mixing))
 
 
 class ContentBias(Stage):
-    """What each key offers every head, whoever asks: one number per head and key."""
+    """What each key offers to every head and any query: one number per head and key."""
 
-    wires = ("content",)
+    wires = {"content": ContentScores}
     cached = ("content",)
 
     def __init__(self, d_model: int, n_heads: int) -> None:
@@ -126,12 +125,13 @@ class CollaborativeAttend(Attend):
     def forward(  # type: ignore[override]
         self, q: MixedQueries, k: SharedKeys, v: Values, mask: Any, content: ContentScores
     ) -> HeadOutputs:
-        k_heads = F.share_heads(k[..., None, :, :], n_heads=q.shape[-3])
+        k_heads = functional.share_heads(k[..., None, :, :], n_heads=q.shape[-3])
+        # The content is scaled as the scores are, and is the same for every query.
         content = self.scale * content[..., None, :]
-        scores = self.scores(F.score(q, k_heads, self.scale) + content)
+        scores = self.scores(self.score(q, k_heads) + content)
         mask = masks.resolve(mask, scores.shape, scores.device)
-        weights = self.weights(F.softmax(scores, mask))
-        return F.mix(self.dropout(weights), v)
+        weights = self.weights(self.normalise(scores, mask))
+        return functional.mix(self.dropout(weights), v)
 
 
 class CollaborativeAttention(MultiHeadAttention):
@@ -146,7 +146,7 @@ class CollaborativeAttention(MultiHeadAttention):
     scale : factor on the scores; √(n_heads / d_shared) when not given
     bias : whether W_V and W_O add a bias
     dropout : probability of dropping an attention weight in training
-    content, stages : ``content``, ``project``, ``split``, … in place of the own ones
+    content, stages : ``content``, ``project``, ``split``, … to replace the default stages
 
     Raises
     ------

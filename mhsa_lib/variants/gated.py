@@ -1,7 +1,7 @@
 """Gated heads: a gate per head, drawn while training, learns which heads are worth their place.
 
 Changes: between attend and concat, gate multiplies the z of every head with one number from 0
-    to 1, the same for all tokens. While training it is drawn anew in every pass from a
+    to 1, the same for all tokens. While training it is drawn in every pass from a
     hard-concrete distribution, which gives exactly 0 and exactly 1 with a chance of their own.
 Saves/Costs: costs n_heads parameters. Every head is still computed, so nothing is saved until
     the heads with a closed gate are removed (``convert.prune.ungated``): 4 · d_model · d_head
@@ -36,10 +36,10 @@ class Probabilities(NamedTuple):
 
 
 class HardConcrete(Stage):
-    """Gates of a hard-concrete distribution: a stretched sigmoid of noise, cut to [0, 1].
+    """Gates of a hard-concrete distribution: a widened sigmoid of noise, clipped to [0, 1].
 
     From uniform noise u comes s = sigmoid((log u - log(1 - u) + log_alpha) / beta), and the
-    gate is s · (zeta - gamma) + gamma, cut to [0, 1]; in evaluation mode s is
+    gate is s · (zeta - gamma) + gamma, clipped to [0, 1]; in evaluation mode s is
     sigmoid(log_alpha). One draw serves the whole batch. In half precision gates are computed in
     float32.
 
@@ -67,7 +67,7 @@ class HardConcrete(Stage):
     (torch.Size([3, 5, 4]), tensor([1., 1., 1.], grad_fn=<ClampBackward1>))
     """
 
-    wires = ("gated",)
+    wires = {"gated": HeadOutputs}
 
     def __init__(
         self,
@@ -107,6 +107,7 @@ class HardConcrete(Stage):
     def drawn(self) -> HeadGates:
         """The gates of one pass in training mode (head,), with new noise."""
         log_alpha = self._exact()
+        # The eps keeps noise of exactly 0 or 1 from becoming infinite.
         noise = torch.rand_like(log_alpha).logit(eps=1e-6)
         return self._stretched(((noise + log_alpha) / self.beta).sigmoid())
 
@@ -153,14 +154,10 @@ class GatedAttention(MultiHeadAttention):
 
     Parameters
     ----------
-    d_model : width of a token, in columns
+    d_model : width of a token
     n_heads : number of heads, each with a gate
-    d_head : width of a head; d_model / n_heads when not given, free otherwise
-    d_context : width of a token of ``context``; d_model when not given
-    bias : whether the four linear maps add a bias
-    dropout : probability of dropping an attention weight in training
     gate : a ``HardConcrete`` with other constants or another start
-    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O`` in place of the own ones
+    options : as of ``MultiHeadAttention``
 
     Raises
     ------
@@ -182,15 +179,10 @@ class GatedAttention(MultiHeadAttention):
         d_model: int,
         n_heads: int,
         *,
-        d_head: int | None = None,
-        d_context: int | None = None,
-        bias: bool = False,
-        dropout: float = 0.0,
         gate: HardConcrete | None = None,
-        **stages: Any,
+        **options: Any,
     ) -> None:
-        own = {"d_head": d_head, "d_context": d_context, "bias": bias, "dropout": dropout}
-        super().__init__(d_model, n_heads, **(own | stages))
+        super().__init__(d_model, n_heads, **options)
         self.gate = HardConcrete(n_heads) if gate is None else gate
         if self.gate.n_heads != n_heads:
             raise ValueError(

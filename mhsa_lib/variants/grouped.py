@@ -3,22 +3,21 @@
 Changes: project makes keys and values for ``n_kv_heads`` heads only; split cuts them into that
     many; attend hands each to its group of query heads, k1 k1 k2 k2.
 Saves/Costs: the cache, W_K and W_V shrink by n_heads / n_kv_heads; scores and FLOPs of attend
-    stay. Heads of one group can no longer look for different things in a token.
+    stay. Heads of one group can no longer attend to different things in a token.
 Is MHA when: n_kv_heads = n_heads. With one it is multi-query attention.
 Source: Shazeer, arXiv 1911.02150 (one head); Ainslie et al., section 2.2, arXiv 2305.13245.
 """
 
 from typing import Any
 
-from mhsa_lib import checks
-from mhsa_lib import functional as F
+from mhsa_lib import checks, functional
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import HeadOutputs, KeyRows, Keys, Queries, QueryRows, ValueRows, Values
 from mhsa_lib.stages import Attend, Project, Split
 
 
 class GroupedSplit(Split):
-    """Cut q into ``n_heads`` heads, k and v into ``n_kv_heads``.
+    """Split q into ``n_heads`` heads, k and v into ``n_kv_heads``.
 
     >>> import torch
     >>> q, k, v = GroupedSplit(6, 2)(torch.zeros(5, 12), *[torch.zeros(5, 4)] * 2)
@@ -35,9 +34,9 @@ class GroupedSplit(Split):
 
     def forward(self, q: QueryRows, k: KeyRows, v: ValueRows) -> tuple[Queries, Keys, Values]:
         return (
-            F.split_heads(q, self.n_heads),
-            F.split_heads(k, self.n_kv_heads),
-            F.split_heads(v, self.n_kv_heads),
+            functional.split_heads(q, self.n_heads),
+            functional.split_heads(k, self.n_kv_heads),
+            functional.split_heads(v, self.n_kv_heads),
         )
 
 
@@ -46,7 +45,7 @@ class GroupedAttend(Attend):
 
     def forward(self, q: Queries, k: Keys, v: Values, mask: Any = None) -> HeadOutputs:
         n_heads = q.shape[-3]
-        k, v = F.share_heads(k, n_heads), F.share_heads(v, n_heads)
+        k, v = functional.share_heads(k, n_heads), functional.share_heads(v, n_heads)
         return super().forward(q, k, v, mask)
 
 
@@ -55,14 +54,8 @@ class GroupedQueryAttention(MultiHeadAttention):
 
     Parameters
     ----------
-    d_model : width of a token, in columns
-    n_heads : query heads
-    n_kv_heads : heads of keys and values, a divisor of n_heads
-    d_head : width of a head; d_model / n_heads when not given, free otherwise
-    d_context : width of a token of ``context``; d_model when not given
-    bias : whether the four linear maps add a bias
-    dropout : probability of dropping an attention weight in training
-    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O`` in place of the own ones
+    n_heads, n_kv_heads : query heads; heads of keys and values, a divisor of n_heads
+    d_model, d_head, d_context, bias, dropout, stages : as of ``MultiHeadAttention``
 
     Raises
     ------
@@ -117,13 +110,11 @@ def standard_attention(
 
 
 class MultiQueryAttention(GroupedQueryAttention):
-    """All query heads share one head of keys and values.
+    """Grouped-query attention with one head of keys and values.
 
     Parameters
     ----------
-    d_model : width of a token, in columns
-    n_heads : query heads
-    options : as of ``GroupedQueryAttention``
+    d_model, n_heads, options : as of ``GroupedQueryAttention``
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Multi-head latent attention (MLA): keys and values of all heads are made from one latent.
 
-Changes: project maps a token to a latent of ``d_latent`` columns and to one key of ``d_rope``
-    columns that knows the position, both for all heads; split makes keys and values from the
-    latent, and lays the rotated key behind the key of every head. Queries may come from a
-    latent of their own.
+Changes: project maps a token to a latent of ``d_latent`` dimensions, and to one rotated key
+    of ``d_rope`` dimensions, both for all heads; split makes keys and values from the latent,
+    and appends the rotated key to the key of every head. Queries may come from a latent of
+    their own.
 Saves/Costs: the cache holds d_latent + d_rope numbers per token instead of
     2 · n_heads · d_head. Keys and values are made again from every cached latent, unless
     W_UK and W_UV are absorbed: the class
@@ -22,13 +22,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import checks
-from mhsa_lib import functional as F
+from mhsa_lib import checks, functional
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import token_positions
+from mhsa_lib.rope.rotary import Rotary, token_positions
 from mhsa_lib.shapes import (
-    HeadOutputs,
     LatentKeys,
     LatentQueries,
     LatentQueryRows,
@@ -47,14 +44,14 @@ RMS_NORM = partial(nn.RMSNorm, eps=1e-6)
 
 
 class NoRotary(nn.Module):
-    """In place of ``Rotary`` when there is no column to turn."""
+    """In place of ``Rotary`` when no dimension rotates."""
 
     d_rotary = 0
 
     def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
         return rows
 
-    def goes_on(self, positions: Tensor) -> None:
+    def check_continuation(self, positions: Tensor) -> None:
         """Any tokens may follow."""
 
 
@@ -83,11 +80,11 @@ class LatentProject(Stage):
     """Queries of all heads, and for each token of the context a latent and one rotated key.
 
     ``W_Q`` makes the queries: an ``nn.Linear``, or a ``LatentQuery``. ``norm`` builds what is
-    done to a latent of a given width. ``latent`` after the norm and ``k_rope`` after its turn
-    are all that later tokens need of this one.
+    done to a latent of a given width. Later tokens need no more of this one than ``latent``
+    after the norm and ``k_rope`` after its rotation.
     """
 
-    wires = ("q", "latent", "k_rope")
+    wires = {"q": LatentQueryRows, "latent": Latents, "k_rope": RotaryKeys}
     cached = ("latent", "k_rope")
 
     def __init__(
@@ -113,7 +110,7 @@ class LatentProject(Stage):
         checks.tokens("context", context, self.d_model, W=self.W_DKV)
         checks.same_batch(x, context)
         if positions is not None:
-            self.rotary.goes_on(positions)
+            self.rotary.check_continuation(positions)
         _, key = token_positions(positions, x.shape[-2], context.shape[-2], context)
         q = self.W_Q(x)
         latent, k_rope = self.W_DKV(context).split(self.widths, dim=-1)
@@ -121,9 +118,9 @@ class LatentProject(Stage):
 
 
 class LatentSplit(Stage):
-    """Keys and values of every head from the latents; the last columns know the position."""
+    """Keys and values of every head from the latents; the last dimensions know the position."""
 
-    wires = ("q_heads", "k_heads", "v_heads")
+    wires = {"q_heads": LatentQueries, "k_heads": LatentKeys, "v_heads": Values}
 
     def __init__(
         self, n_heads: int, d_latent: int, rotary: Turn, *, d_head: int, d_nope: int
@@ -146,28 +143,19 @@ class LatentSplit(Stage):
         positions: Tensor | None = None,
     ) -> tuple[LatentQueries, LatentKeys, Values]:
         q = torch.cat(self.queries(q, latent, positions), dim=-1)
-        k = F.split_heads(self.W_UK(latent), self.n_heads)
+        k = functional.split_heads(self.W_UK(latent), self.n_heads)
+        # One rotated key serves all heads: expand copies nothing, the concatenation does.
         k_rope = k_rope[..., None, :, :].expand(*k.shape[:-1], self.rotary.d_rotary)
         k = torch.cat([k, k_rope], dim=-1)
-        return q, k, F.split_heads(self.W_UV(latent), self.n_heads)
+        return q, k, functional.split_heads(self.W_UV(latent), self.n_heads)
 
     def queries(
         self, q: Tensor, latent: Tensor, positions: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """The heads of q, without position (d_nope) and turned by it (d_rope)."""
+        """The heads of q, without position (d_nope) and rotated by it (d_rope)."""
         query, _ = token_positions(positions, q.shape[-2], latent.shape[-2], latent)
-        nope, rope = F.split_heads(q, self.n_heads).split(self.widths, dim=-1)
+        nope, rope = functional.split_heads(q, self.n_heads).split(self.widths, dim=-1)
         return nope, self.rotary(rope, query[..., None, :])
-
-
-class LatentAttend(Attend):
-    """Attend as always; keys are ``d_rope`` columns wider than values."""
-
-    def forward(
-        self, q: LatentQueries, k: LatentKeys, v: Values, mask: Any = None
-    ) -> HeadOutputs:
-        weights = self.look(q, k, mask)
-        return F.mix(self.dropout(weights), v)
 
 
 class LatentAttention(MultiHeadAttention):
@@ -175,19 +163,16 @@ class LatentAttention(MultiHeadAttention):
 
     Parameters
     ----------
-    d_model : width of a token, in columns
-    n_heads : number of heads
+    d_model, n_heads, dropout, stages : as of ``MultiHeadAttention``
     d_latent : width of the latent that keys and values are made from, at most d_model
-    d_rope : further columns of queries and keys that know the position; even, 0 for none
+    d_rope : further dimensions of queries and keys that know the position; even, 0 for none
     d_q_latent : width of a latent that queries are made from; without, W_Q makes them
     d_head : width of a head's values; d_model / n_heads when not given
-    d_nope : columns of queries and keys that know no position; d_head when not given
+    d_nope : dimensions of queries and keys that know no position; d_head when not given
     bias : whether W_Q or W_DQ, W_DKV and W_O add a bias. The others have no use for one: that
         of keys does nothing, that of values is in W_DKV
-    dropout : probability of dropping an attention weight in training
-    rotary : builds what turns ``d_rope`` columns
+    rotary : builds what rotates ``d_rope`` dimensions
     norm : builds what is done to a latent of a given width
-    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O`` in place of the own ones
 
     Raises
     ------
@@ -230,7 +215,8 @@ class LatentAttention(MultiHeadAttention):
         own = {
             "project": LatentProject(W_Q, d_latent, rotary, norm, bias=bias),
             "split": LatentSplit(n_heads, d_latent, rotary, d_head=d_head, d_nope=d_nope),
-            "attend": LatentAttend(scale=d_key**-0.5, dropout=dropout),
+            # Keys are wider than values here, and the scale is that of the keys.
+            "attend": Attend(scale=d_key**-0.5, dropout=dropout),
         }
         super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))
 
@@ -238,7 +224,7 @@ class LatentAttention(MultiHeadAttention):
         """Draw all matrices again, normal with ``std``; biases 0, gains 1.
 
         The papers train with 0.006, the published configurations name 0.02, both for thousands
-        of columns. ``nn.Linear`` starts with 0.58/√width, which is 0.0068 at 7168.
+        of dimensions. ``nn.Linear`` starts with 0.58/√width, which is 0.0068 at 7168.
         """
         for module in self.modules():
             if isinstance(module, nn.Linear):

@@ -1,12 +1,12 @@
-"""Overlapping heads: every head also reads the nearest columns of its two neighbours.
+"""Overlapping heads: every head also reads the nearest dimensions of its two neighbours.
 
-Changes: split gives each head, besides its own columns of q, k and v, the last ``overlap``
-    columns of the head before it and the first ``overlap`` of the head after it; zeros where
+Changes: split gives each head, besides its own dimensions of q, k and v, the last ``overlap``
+    dimensions of the head before it and the first ``overlap`` of the head after it; zeros where
     there is no such head. Attend and concat do what they always do, on wider heads.
 Saves/Costs: scores of rank up to d_head + 2 · overlap from the same W_Q, W_K and W_V. W_O grows
     by 2 · overlap · n_heads rows, and scores and mix by (d_head + 2 · overlap) / d_head. The
-    cache stays: a neighbour's columns are in it already.
-Is MHA when: overlap = 0. With any overlap it is MHA with wider heads that share columns of
+    cache stays: a neighbour's dimensions are in it already.
+Is MHA when: overlap = 0. With any overlap it is MHA with wider heads that share dimensions of
     W_Q, W_K and W_V: ``mhsa_book.conversions.to_plain``.
 Source: Zhang, Luo, Wang, arXiv 2410.14874. As in the released code the scale is 1/√d_head,
     without the overlap. Unlike there, a single head as wide as the model keeps its W_O.
@@ -36,7 +36,7 @@ from mhsa_lib.stages import Attend, Concat, Split, Stage
 
 
 def overlap_heads(heads: Heads, overlap: int) -> WideHeads:
-    """Lay the neighbours' nearest columns on both sides of every head.
+    """Concatenate the neighbours' nearest dimensions on both sides of every head.
 
     >>> heads = torch.tensor([1.0, 2, 3, 4, 5, 6]).view(3, 1, 2)
     >>> overlap_heads(heads, 1).tolist()
@@ -45,6 +45,7 @@ def overlap_heads(heads: Heads, overlap: int) -> WideHeads:
     d_head = heads.shape[-1]
     check_overlap(overlap, d_head)
     last, first = heads[..., d_head - overlap :], heads[..., :overlap]
+    # The first head has no head before it, and the last none after it.
     nobody = torch.zeros_like(first[..., :1, :, :])
     before = torch.cat([nobody, last[..., :-1, :, :]], dim=-3)
     after = torch.cat([first[..., 1:, :, :], nobody], dim=-3)
@@ -52,9 +53,9 @@ def overlap_heads(heads: Heads, overlap: int) -> WideHeads:
 
 
 class Overlap(Stage):
-    """Let neighbouring heads of q, k and v overlap by ``overlap`` columns on each side."""
+    """Let neighbouring heads of q, k and v overlap by ``overlap`` dimensions on each side."""
 
-    wires = ("q_wide", "k_wide", "v_wide")
+    wires = {"q_wide": WideQueries, "k_wide": WideKeys, "v_wide": WideValues}
 
     def __init__(self, overlap: int) -> None:
         super().__init__()
@@ -72,7 +73,7 @@ class Overlap(Stage):
 
 
 class OverlappedSplit(nn.Module):
-    """Cut q, k and v into heads, then let neighbours overlap by ``overlap`` columns a side.
+    """Split q, k and v into heads, then let neighbours overlap on each side.
 
     Two stages in a row, because decoding keeps what the first one gives: the wide heads repeat
     those numbers. Raises ``ValueError`` for an overlap below zero, or, when it runs, wider than
@@ -91,34 +92,14 @@ class OverlappedSplit(nn.Module):
         return self.overlap(*self.split(q, k, v))
 
 
-class OverlappedAttend(Attend):
-    """Attend as always; the label of ``z`` says that heads are wider."""
-
-    def forward(
-        self, q: WideQueries, k: WideKeys, v: WideValues, mask: Any = None
-    ) -> WideHeadOutputs:
-        return super().forward(q, k, v, mask)
-
-
-class OverlappedConcat(Concat):
-    """Concat as always; the label says that heads are wider."""
-
-    def forward(self, z: WideHeadOutputs) -> WideHeadRows:
-        return super().forward(z)
-
-
 class OverlappedAttention(MultiHeadAttention):
-    """Multi-head attention whose heads also read the nearest columns of their neighbours.
+    """Multi-head attention whose heads also read the nearest dimensions of their neighbours.
 
     Parameters
     ----------
-    d_model : width of a token, in columns
-    n_heads : number of heads
-    overlap : columns that a head reads from each neighbour, 0 to d_head
-    d_head : columns of a head without the overlap; d_model / n_heads when not given
-    bias : whether the four linear maps add a bias
-    dropout : probability of dropping an attention weight in training
-    stages : ``project``, ``split``, ``attend``, ``concat`` or ``W_O`` in place of the own ones
+    overlap : dimensions that a head reads from each neighbour, 0 to d_head
+    d_head : width of a head without the overlap; d_model / n_heads when not given
+    d_model, n_heads, bias, dropout, stages : as of ``MultiHeadAttention``
 
     Raises
     ------
@@ -146,8 +127,9 @@ class OverlappedAttention(MultiHeadAttention):
         check_overlap(overlap, d_head)
         own = {
             "split": OverlappedSplit(n_heads, overlap),
-            "attend": OverlappedAttend(scale=d_head**-0.5, dropout=dropout),
-            "concat": OverlappedConcat(),
+            # The plain stages do it all; only the labels say that heads are wider.
+            "attend": Attend(scale=d_head**-0.5, dropout=dropout).label(z=WideHeadOutputs),
+            "concat": Concat().label(concat=WideHeadRows),
             "W_O": nn.Linear(n_heads * (d_head + 2 * overlap), d_model, bias=bias),
         }
         super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))
@@ -155,9 +137,9 @@ class OverlappedAttention(MultiHeadAttention):
 
 
 def check_overlap(overlap: int, d_head: int | None = None) -> None:
-    """Raise for an overlap that is no number of columns, or wider than a head."""
+    """Raise for an overlap that is not a whole number, or wider than a head."""
     if isinstance(overlap, bool) or not isinstance(overlap, int):
-        raise TypeError(f"overlap={overlap!r} is not a whole number of columns; pass an int.")
+        raise TypeError(f"overlap={overlap!r} is not a whole number; pass an int.")
     if overlap < 0:
         raise ValueError(f"overlap={overlap} is below zero; use 0 to share nothing.")
     if d_head is not None and overlap > d_head:
@@ -177,4 +159,4 @@ SCHEDULES: dict[str, Callable[[int, int], int]] = {
     "index_0_half_reverse": lambda layer, n_layers: (n_layers - layer - 1) // 2,
     "index_1_half_reverse": lambda layer, n_layers: (n_layers - layer - 1) // 2 + 1,
 }
-"""Overlap of layer 0, 1, … of ``n_layers``, in columns; named as in the released code."""
+"""Overlap of layer 0, 1, … of ``n_layers``, in dimensions; named as in the released code."""

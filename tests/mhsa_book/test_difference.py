@@ -61,7 +61,7 @@ def test_the_forward_of_a_module_is_its_lines_without_signature_and_docstring():
         "return self.W_O(z)",
     ]
     assert forward(Split(3))[0] == "return ("
-    assert forward(Split(3))[1].startswith("    F.split_heads")
+    assert forward(Split(3))[1].startswith("    functional.split_heads")
 
 
 def test_a_wrapped_forward_is_read_all_the_same():
@@ -88,7 +88,7 @@ def test_changed_stages_are_named_with_their_lines():
     }
     sources = {name: (old, new) for name, old, new in difference.sources()}
     assert list(sources) == ["forward", "split", "attend"]
-    assert "    F.split_heads(k, self.n_kv_heads)," in sources["split"][1]
+    assert "    functional.split_heads(k, self.n_kv_heads)," in sources["split"][1]
     assert any("share_heads" in line for line in sources["attend"][1])
 
 
@@ -193,7 +193,7 @@ def test_the_picture_is_the_same_every_time():
 class Echo(Stage):
     """A stage that plain attention has not."""
 
-    wires = ("echoed",)
+    wires = {"echoed": HeadOutputs}
 
     def forward(self, z: HeadOutputs) -> HeadOutputs:
         return 2 * z

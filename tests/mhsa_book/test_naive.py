@@ -10,8 +10,7 @@ from torch.testing import assert_close
 
 from mhsa_book import naive
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, masks
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.stages import Split
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.helpers.drawn import cases, mha, rand

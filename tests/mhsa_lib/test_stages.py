@@ -1,5 +1,9 @@
 """Each stage on its own: what goes in, what comes out, what the outputs are called."""
 
+import copy
+import pickle
+from typing import get_args, get_type_hints
+
 import pytest
 import torch
 from jaxtyping import Float
@@ -14,34 +18,105 @@ LatentRows = Float[Tensor, "*batch key d_latent"]
 
 
 def test_wires_are_named_in_the_order_they_are_returned():
-    assert Project(4, 4, 4).wires == ("q", "k", "v")
-    assert Split(2).wires == ("q_heads", "k_heads", "v_heads")
-    assert Attend(1.0).wires == ("z",)
-    assert Concat().wires == ("concat",)
+    assert list(Project(4, 4, 4).wires) == ["q", "k", "v"]
+    assert list(Split(2).wires) == ["q_heads", "k_heads", "v_heads"]
+    assert list(Attend(1.0).wires) == ["z"]
+    assert list(Concat().wires) == ["concat"]
 
 
-def test_the_shape_of_a_wire_is_its_annotation():
-    assert Project(4, 4, 4).shapes()["v"] is shapes.ValueRows
-    assert Split(2).shapes()["k_heads"] is shapes.Keys
-    assert Attend(1.0).shapes() == {"z": shapes.HeadOutputs}
-    assert Concat().shapes() == {"concat": shapes.HeadRows}
+def library_stages(kind: type = Stage) -> list[type]:
+    found = [kind]
+    for child in kind.__subclasses__():
+        found += library_stages(child)
+    return [stage for stage in found if stage.__module__.startswith("mhsa_")]
 
 
-def test_your_own_stage_needs_names_and_annotations_only():
+def test_a_forward_returns_what_its_wires_say():
+    checked = set()
+    for stage in library_stages():
+        returned = get_type_hints(stage.forward).get("return")
+        aliases = get_args(returned) if len(stage.wires) > 1 else (returned,)
+        if stage.wires and all(hasattr(alias, "dim_str") for alias in aliases):
+            assert list(aliases) == list(stage.wires.values()), stage
+            checked.add(stage)
+    assert {Project, Split, Attend, Concat} < checked
+    assert len(checked) > 15
+
+
+def test_your_own_stage_needs_names_and_shapes_only():
     class Latent(Stage):
-        wires = ("latent",)
+        wires = {"latent": LatentRows}
 
-        def forward(self, x: Tensor) -> LatentRows:
+        def forward(self, x):
             return x
 
-    assert shapes.axes(Latent().shapes()["latent"]) == ("*batch", "key", "d_latent")
+    assert shapes.axes(Latent().wires["latent"]) == ("*batch", "key", "d_latent")
+
+
+@pytest.mark.bothways
+@pytest.mark.parametrize(
+    ("wires", "words"),
+    [
+        (("z",), "Mine.wires is a tuple; write a dict that gives each output, in order, its"),
+        ({"z": Tensor}, "wire 'z' of Mine has the shape .*Tensor.*; give an alias of mhsa_lib"),
+        ({"z": None}, "wire 'z' of Mine has the shape None"),
+    ],
+)
+def test_wires_in_another_form_are_refused_at_the_definition(wires, words):
+    with pytest.raises(TypeError, match=words):
+        type("Mine", (Stage,), {"wires": wires})
+
+
+@pytest.mark.bothways
+def test_outputs_that_are_not_as_many_as_the_wires():
+    with pytest.raises(ValueError, match="Split returned 1 values, but has 3 wires: q_heads"):
+        Split(3).named(torch.zeros(5, 12))
+
+
+def test_a_label_is_that_of_one_stage():
+    wide = Attend(1.0).label(z=shapes.WideHeadOutputs)
+    assert wide.wires == {"z": shapes.WideHeadOutputs}
+    assert Attend(1.0).wires == {"z": shapes.HeadOutputs}
+    assert copy.deepcopy(wide).wires == wide.wires
+    again = pickle.loads(pickle.dumps(wide))
+    assert shapes.axes(again.wires["z"]) == shapes.axes(shapes.WideHeadOutputs)
+
+
+@pytest.mark.bothways
+def test_a_label_of_no_wire_is_refused():
+    with pytest.raises(ValueError, match="Attend has no wire 'y'; it has z"):
+        Attend(1.0).label(y=shapes.Tokens)
+    with pytest.raises(TypeError, match="wire 'z' of Attend has the shape"):
+        Attend(1.0).label(z=Tensor)
+
+
+def test_one_step_of_attend_is_replaced_and_the_wires_follow():
+    class Flipped(Attend):
+        def score(self, q, k):
+            return -super().score(q, k)
+
+    class Sigmoid(Attend):
+        def normalise(self, scores, mask):
+            return scores.sigmoid() if mask is None else scores.sigmoid() * mask
+
+    q, k, v = rand(3, 5, 4), rand(3, 5, 4), rand(3, 5, 6)
+    scores, allowed = q @ k.mT / 2, masks.causal.dense(5, 5)
+    flipped, sigmoid = Flipped(0.5), Sigmoid(0.5)
+    kept = _kept(flipped)
+    lowest = (-scores).masked_fill(~allowed, float("-inf"))
+    assert_close(flipped(q, k, v, masks.causal), lowest.softmax(dim=-1) @ v)
+    assert_close(kept["scores"], -scores)
+    kept = _kept(sigmoid)
+    assert_close(sigmoid(q, k, v, masks.causal), (scores.sigmoid() * allowed) @ v)
+    assert_close(kept["scores"], scores)
+    assert_close(kept["weights"], scores.sigmoid() * allowed)
 
 
 def test_a_wire_is_an_identity_with_a_name():
     value = rand(2, 3, 5, 5)
     wire = Wire("weights", shapes.Weights)
     assert wire(value) is value
-    assert wire.shapes() == {"weights": shapes.Weights}
+    assert wire.wires == {"weights": shapes.Weights}
 
 
 def test_projecting_is_x_times_the_transpose_of_each_weight():
@@ -89,7 +164,7 @@ def test_concat_undoes_split():
 def _kept(attend: Attend) -> dict[str, Tensor]:
     kept = {}
     for wire in (attend.scores, attend.weights):
-        wire.register_forward_hook(lambda m, args, out: kept.update({m.wires[0]: out}))
+        wire.register_forward_hook(lambda m, args, out: kept.update(m.named(out)))
     return kept
 
 

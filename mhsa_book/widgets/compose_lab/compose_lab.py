@@ -12,7 +12,7 @@ from mhsa_book import examples, plots
 from mhsa_book.widgets.compose_lab.layer import check, drawn, factors
 from mhsa_book.widgets.figure import Figure
 from mhsa_lib import checks
-from mhsa_lib.variants.parts.composition import Compose, Gate, LowRank, Static
+from mhsa_lib.variants.composed import Compose, Gate, LowRank, Static
 
 
 class ComposeLab(Figure):

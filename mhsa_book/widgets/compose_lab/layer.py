@@ -10,7 +10,7 @@ from mhsa_book import examples
 from mhsa_lib import masks
 from mhsa_lib.tracing import trace
 from mhsa_lib.variants import ComposedAttention
-from mhsa_lib.variants.parts.composition import Compose, Gate, LowRank, Static
+from mhsa_lib.variants.composed import Compose, Gate, LowRank, Static
 
 MOST = {"heads": 4, "tokens": 8, "rank": 3}
 

@@ -11,13 +11,12 @@ from mhsa_book import examples, plots
 from mhsa_book.equivalence import empty_row
 from mhsa_book.widgets.figure import Figure
 from mhsa_book.widgets.rules import Rule, among, rows, whole
-from mhsa_lib import checks, masks
-from mhsa_lib import functional as F
+from mhsa_lib import checks, functional, masks
 
 LONGEST = 10
 OWN = "your own"
 RULES: dict[str, Callable[[int], masks.Predicate]] = {
-    "none": lambda _: masks.causal | ~masks.causal,
+    "none": lambda _: masks.full,
     "causal": lambda _: masks.causal,
     "padding": lambda length: masks.padding([length]),
     "key padding": lambda length: masks.key_padding([length]),
@@ -98,7 +97,7 @@ class MaskLab(Figure):
     @property
     def weights(self) -> Tensor:
         """The weights of the chosen head under the mask, (query, key)."""
-        return F.softmax(torch.tensor(self.scores), self.mask[None])[self.head]
+        return functional.softmax(torch.tensor(self.scores), self.mask[None])[self.head]
 
     @validate("head")
     def _head_is_there(self, proposal: Any) -> int:

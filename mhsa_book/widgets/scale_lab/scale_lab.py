@@ -10,8 +10,7 @@ from traitlets import Enum, Float, Int, TraitError, validate
 from mhsa_book import plots
 from mhsa_book.widgets.figure import Figure
 from mhsa_book.widgets.rules import Rule, number
-from mhsa_lib import functional as F
-from mhsa_lib import measure
+from mhsa_lib import functional, measure
 
 TOKENS, WIDEST = 64, 1024
 COLDEST, HOTTEST = 0.01, 10_000
@@ -62,7 +61,9 @@ class ScaleLab(Figure):
     def scores(self) -> Tensor:
         """Scaled dot products of the drawn queries and keys, (query, key), float64."""
         queries, keys = normals(self.seed, 2 * TOKENS * WIDEST).view(2, 1, TOKENS, WIDEST)
-        return F.score(queries[..., : self.d_head], keys[..., : self.d_head], self.factor)[0]
+        return functional.score(
+            queries[..., : self.d_head], keys[..., : self.d_head], self.factor
+        )[0]
 
     @property
     def weights(self) -> Tensor:

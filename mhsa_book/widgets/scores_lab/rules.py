@@ -10,7 +10,7 @@ import math
 import torch
 from torch import Tensor
 
-from mhsa_lib import functional as F
+from mhsa_lib import functional
 
 TAU = 10.0
 """QK-clip brings the largest score down to this."""
@@ -58,4 +58,4 @@ def weights(scores: Tensor, there: Tensor, factor: float, part: float, sink: flo
 
 def _softmax(row: Tensor, there: Tensor) -> Tensor:
     """One query of one head."""
-    return F.softmax(row[None, None], there[None, None])[0, 0]
+    return functional.softmax(row[None, None], there[None, None])[0, 0]

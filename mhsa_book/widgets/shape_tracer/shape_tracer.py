@@ -15,7 +15,7 @@ from mhsa_book.widgets.sizes import problem_of
 from mhsa_lib import checks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import AXIS_COLOURS
-from mhsa_lib.tracing.ledger import short
+from mhsa_lib.tracing.drawing import short
 from mhsa_lib.tracing.wires import Wires, trace
 
 LEARNED = {"q": "W_Q", "k": "W_K", "v": "W_V", "y": "W_O"}

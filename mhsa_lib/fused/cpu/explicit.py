@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import masks
+from mhsa_lib.execution_mode import is_plain_cpu_tensor
 from mhsa_lib.fused.call import DROPOUT, Call, Kernel
 from mhsa_lib.fused.cpu.blocks import is_trained
 from mhsa_lib.fused.sdpa import heads_to_rows, one_query_unsupported_reason, rows_to_heads
 from mhsa_lib.masks.structure import Band
 from mhsa_lib.shapes import HeadOutputs
-from mhsa_lib.tracing.watched import plain
 
 # --- one query and very many keys ------------------------------------------------------------
 
@@ -80,7 +80,7 @@ def _explicit_unsupported_reason(call: Call) -> str | None:
         return "heads share keys"
     if call.n_query < FEWEST_UNTRAINED and not is_trained(q):
         return f"fewer than {FEWEST_UNTRAINED} queries, without gradients"
-    return None if plain(q, k) else "not plain numbers on a CPU"
+    return None if is_plain_cpu_tensor(q, k) else "not plain numbers on a CPU"
 
 
 def attend_by_explicit_weights(call: Call) -> HeadOutputs:

@@ -15,12 +15,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from mhsa_lib.execution_mode import is_plain_cpu_tensor
 from mhsa_lib.fused.call import DROPOUT, NOT_A_BAND, Call, Kernel
 from mhsa_lib.fused.cpu import cuts
 from mhsa_lib.fused.cpu.blocks import is_trained
 from mhsa_lib.fused.cpu.cuts import Tile, round_up
 from mhsa_lib.shapes import HeadOutputs
-from mhsa_lib.tracing.watched import plain
 
 FEWEST = 128
 """Queries and keys below which filling up a tile costs more than it saves."""
@@ -38,7 +38,7 @@ def _tiles_unsupported_reason(call: Call) -> str | None:
         return DROPOUT
     if is_trained(q) or is_trained(k) or is_trained(call.v):
         return "tiles have no backward pass"
-    return None if plain(q, k, call.v) else "not plain numbers on a CPU"
+    return None if is_plain_cpu_tensor(q, k, call.v) else "not plain numbers on a CPU"
 
 
 @torch.no_grad()

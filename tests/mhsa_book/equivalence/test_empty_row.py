@@ -6,8 +6,7 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from mhsa_book.equivalence import empty_row
-from mhsa_lib import functional as F
-from mhsa_lib import masks
+from mhsa_lib import functional, masks
 
 VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])
 FOUND = {answer.implementation: answer[1:] for answer in empty_row.answers()}
@@ -17,7 +16,9 @@ FOUND = {answer.implementation: answer[1:] for answer in empty_row.answers()}
 def test_where_every_row_sees_something_all_implementations_agree(name):
     q, k = torch.randn(2, 7, 7)
     v, may_look = torch.randn(7, 7), masks.causal.dense(7, 7)
-    wanted = F.softmax(F.score(q[None], k[None], 7**-0.5), may_look[None])[0] @ v
+    wanted = (
+        functional.softmax(functional.score(q[None], k[None], 7**-0.5), may_look[None])[0] @ v
+    )
     found = empty_row.IMPLEMENTATIONS[name](q, k, v, may_look)
     torch.testing.assert_close(found, wanted, atol=1e-5, rtol=0)
 

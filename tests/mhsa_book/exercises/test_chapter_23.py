@@ -7,8 +7,8 @@ from torch import nn
 from mhsa_book.exercises import check
 from mhsa_lib import MultiHeadAttention
 from mhsa_lib.variants import MixtureOfHeadAttention
+from mhsa_lib.variants import mixture as routing
 from mhsa_lib.variants.mixture import balance_loss
-from mhsa_lib.variants.parts import routing
 
 
 def layer(**options):

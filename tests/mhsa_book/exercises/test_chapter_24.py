@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from mhsa_book.exercises import check
-from mhsa_lib.variants.parts.composition import Branch, Static
+from mhsa_lib.variants.composed import Branch, Static
 
 
 def branch(mix):

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from mhsa_book.exercises import check
-from mhsa_lib import functional as F
+from mhsa_lib import functional
 from mhsa_lib.stages import Attend
 
 
@@ -15,8 +15,8 @@ def stage(weigh):
     """An Attend whose weights are made of the scores by ``weigh``."""
 
     class Look(Attend):
-        def look(self, q, k, mask=None):
-            return weigh(F.score(q, k, self.scale))
+        def attention_weights(self, q, k, mask=None):
+            return weigh(functional.score(q, k, self.scale))
 
     return Look(scale=0.5)
 
@@ -50,7 +50,7 @@ def test_another_key_of_score_0_is_right_at_any_scale():
         (stage(lambda s: s[0]), "the weights are (6, 6), not (1, 6, 6)."),
         (stage(lambda s: padded(s)[..., :-1].clamp(min=0.01)), "every score is very low"),
         (stage(by_hand), "for large scores it is NaN"),
-        (stage(lambda s: None), "look gives NoneType"),
+        (stage(lambda s: None), "attention_weights gives NoneType"),
         (stage(lambda s: s[99]), "Trying it raises IndexError"),
         (Attend, "not its class"),
         (padded, "function is no Attend"),

@@ -13,7 +13,7 @@ from mhsa_book.experiments.composed import (
     draw,
 )
 from mhsa_lib.variants import ComposedAttention
-from mhsa_lib.variants.parts.composition import Branch, Static
+from mhsa_lib.variants.composed import Branch, Static
 
 
 def test_every_answer_is_the_asked_attribute_of_the_item_that_many_places_back():

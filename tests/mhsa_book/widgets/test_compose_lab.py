@@ -8,7 +8,7 @@ from mhsa_book import examples
 from mhsa_book.widgets import ComposeLab
 from mhsa_lib.tracing import trace
 from mhsa_lib.variants import ComposedAttention
-from mhsa_lib.variants.parts.composition import (
+from mhsa_lib.variants.composed import (
     Branch,
     Compose,
     Gate,

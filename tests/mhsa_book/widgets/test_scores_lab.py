@@ -6,7 +6,7 @@ from traitlets import TraitError
 
 from mhsa_book.widgets import ScoresLab
 from mhsa_book.widgets.scores_lab.rules import HIGHEST, RULES, TAU
-from mhsa_lib import functional as F
+from mhsa_lib import functional
 from mhsa_lib.stages import Attend
 from tests.mhsa_book.widgets.conftest import node
 
@@ -78,11 +78,11 @@ def test_the_clip_acts_on_both_matrices_and_only_above_tau():
         loud, mask = q * lab.factor, there(lab)
         if not mask.any():
             continue
-        largest = F.score(loud, k, 0.25)[0, 0][mask].max()
+        largest = functional.score(loud, k, 0.25)[0, 0][mask].max()
         root = (TAU / largest).sqrt() if largest > TAU else 1.0
-        clipped = Attend(scale=0.25).look(loud * root, k * root, mask)[0, 0]
+        clipped = Attend(scale=0.25).attention_weights(loud * root, k * root, mask)[0, 0]
         torch.testing.assert_close(clipped, lab.by_rule["clip"], atol=1e-9, rtol=0)
-        assert (F.score(loud * root, k * root, 0.25)[0, 0][mask] <= TAU + 1e-9).all()
+        assert (functional.score(loud * root, k * root, 0.25)[0, 0][mask] <= TAU + 1e-9).all()
 
 
 def test_a_sink_is_the_gate_that_the_chapter_finds_behind_the_kernel():

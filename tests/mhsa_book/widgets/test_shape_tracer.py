@@ -11,7 +11,7 @@ from mhsa_book.widgets.shape_tracer import recipe
 from mhsa_lib import MultiHeadAttention, checks, trace
 from mhsa_lib.shapes import HeadOutputs, HeadRows
 from mhsa_lib.stages import Concat
-from mhsa_lib.tracing.ledger import short
+from mhsa_lib.tracing.drawing import short
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.mhsa_book.widgets.conftest import node
 from tests.mhsa_book.widgets.library_words import words_of

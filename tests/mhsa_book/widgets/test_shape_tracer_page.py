@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from mhsa_book.widgets import ShapeTracer
 from mhsa_lib import checks
-from mhsa_lib.tracing.ledger import short
+from mhsa_lib.tracing.drawing import short
 from tests.mhsa_book.widgets.conftest import confirm, milliseconds, told
 from tests.mhsa_book.widgets.library_words import words_of
 

@@ -4,8 +4,7 @@ import math
 
 import torch
 
-from mhsa_lib import functional as F
-from mhsa_lib import measure
+from mhsa_lib import functional, measure
 from tests.mhsa_book.widgets.conftest import node
 
 
@@ -22,7 +21,9 @@ def test_softmax_under_any_mask_is_that_of_the_library_also_for_huge_scores():
     cases[0][1][2] = False  # an empty row
     calls = [("softmax", scores.tolist(), mask.tolist()) for scores, mask in cases]
     for (scores, mask), found in zip(cases, node("shared/tensor", *calls), strict=True):
-        torch.testing.assert_close(torch.tensor(found).double(), F.softmax(scores, mask))
+        torch.testing.assert_close(
+            torch.tensor(found).double(), functional.softmax(scores, mask)
+        )
     (nan,) = node("shared/tensor", ("softmaxRow", [1.0, 2.0], [False, False]))
     assert nan == [0, 0]
 

@@ -7,8 +7,7 @@ from torch import nn
 
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention
 from mhsa_lib.fused.latent import FusedLatentAttention
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.variants import (
     CollaborativeAttention,
     ComposedAttention,

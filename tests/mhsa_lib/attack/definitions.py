@@ -14,7 +14,7 @@ from torch.nn.functional import pad
 from mhsa_book.conversions.to_absorbed import AbsorbedLatentAttention
 from mhsa_lib import FusedMultiHeadAttention
 from mhsa_lib.fused.latent import FusedLatentAttention
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import RotarySplit
 from mhsa_lib.variants import CollaborativeAttention, LatentAttention, OverlappedAttention
 from mhsa_lib.variants.gated import GatedAttention
 from tests.mhsa_lib.attack import oracle

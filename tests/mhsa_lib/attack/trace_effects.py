@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from mhsa_lib import edit, trace
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import RotarySplit
 from tests.mhsa_lib.attack import oracle
 from tests.mhsa_lib.attack.definitions import five, turned
 from tests.mhsa_lib.attack.draw import Draw

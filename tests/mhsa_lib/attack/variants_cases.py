@@ -17,8 +17,8 @@ from mhsa_lib.variants import (
     MixtureOfHeadAttention,
     OverlappedAttention,
 )
+from mhsa_lib.variants.composed import Compose
 from mhsa_lib.variants.gated import GatedAttention
-from mhsa_lib.variants.parts.composition import Compose
 from tests.mhsa_lib.attack import attentions, oracle, rules
 from tests.mhsa_lib.attack.definitions import definition, five
 from tests.mhsa_lib.attack.draw import Draw

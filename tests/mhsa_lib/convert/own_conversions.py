@@ -16,7 +16,7 @@ from mhsa_lib.convert.prune import prune_heads, ungated
 from mhsa_lib.convert.to_grouped import pooled
 from mhsa_lib.fused.latent import FusedLatentAttention
 from mhsa_lib.parallel.one_rank import shard_of
-from mhsa_lib.rope.pairing import HALVES, INTERLEAVED
+from mhsa_lib.rope.rotary import HALVES, INTERLEAVED
 from tests.mhsa_lib.convert import foreign
 
 

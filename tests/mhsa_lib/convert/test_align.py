@@ -11,9 +11,7 @@ from mhsa_book.conversions.pairing import with_pairing
 from mhsa_lib import masks
 from mhsa_lib.convert.align import aligned, key_heads, procrustes
 from mhsa_lib.convert.by_head import by_head, write
-from mhsa_lib.rope.pairing import HALVES, INTERLEAVED
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import HALVES, INTERLEAVED, Rotary, RotarySplit
 from mhsa_lib.stages import Split
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.helpers.drawn import filled, mha, rand

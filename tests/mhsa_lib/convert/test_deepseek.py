@@ -14,7 +14,7 @@ from transformers.models.deepseek_v3 import modeling_deepseek_v3 as v3
 from mhsa_book.conversions.to_absorbed import AbsorbedLatentAttention
 from mhsa_lib import convert, masks, trace
 from mhsa_lib.cache.remembering import remember
-from mhsa_lib.rope.pairing import HALVES, INTERLEAVED, reordered
+from mhsa_lib.rope.rotary import HALVES, INTERLEAVED, reordered
 from tests.helpers.drawn import filled, rand
 from tests.helpers.theirs import theirs
 from tests.mhsa_lib.convert.precision import DTYPE, LIMIT
@@ -62,11 +62,11 @@ STRETCHES = {
     q_lora_rank=st.sampled_from([None, 7]),
     widths=st.sampled_from([(4, 4), (6, 3), (2, 5)]),
     attention_bias=st.booleans(),
-    stretch=st.sampled_from(sorted(STRETCHES)),
+    scaling=st.sampled_from(sorted(STRETCHES)),
     n=st.sampled_from([1, 8, 9, 40]),
 )
 def test_a_deepseek_layer_gives_the_same_numbers(
-    kind, dtype, interleave, q_lora_rank, widths, attention_bias, stretch, n
+    kind, dtype, interleave, q_lora_rank, widths, attention_bias, scaling, n
 ):
     source, rotary = deepseek(
         kind,
@@ -75,7 +75,7 @@ def test_a_deepseek_layer_gives_the_same_numbers(
         qk_nope_head_dim=widths[0],
         v_head_dim=widths[1],
         attention_bias=attention_bias,
-        rope_parameters={"rope_theta": 100.0, **STRETCHES[stretch]},
+        rope_parameters={"rope_theta": 100.0, **STRETCHES[scaling]},
         rope_interleave=interleave,
     )
     ours, x = convert.from_deepseek(source), rand(2, n, 12).to(dtype)
@@ -98,9 +98,9 @@ def test_v2_pairs_neighbours_whatever_its_configuration_says(kind, interleave):
 
 
 @pytest.mark.parametrize("kind", PARTS)
-@pytest.mark.parametrize("stretch", ["default", "yarn as in V3"])
-def test_token_by_token_it_keeps_what_theirs_keeps(kind, stretch):
-    given = {"rope_theta": 100.0, **STRETCHES[stretch]}
+@pytest.mark.parametrize("scaling", ["default", "yarn as in V3"])
+def test_token_by_token_it_keeps_what_theirs_keeps(kind, scaling):
+    given = {"rope_theta": 100.0, **STRETCHES[scaling]}
     source, rotary = deepseek(kind, rope_parameters=given)
     ours, x, kept = convert.from_deepseek(source), rand(1, 12, 12), DynamicCache()
     expected, _ = theirs(source, rotary, x, cache=kept)
@@ -115,10 +115,10 @@ def test_token_by_token_it_keeps_what_theirs_keeps(kind, stretch):
     assert_close(cache["k_rope"], turned)
 
 
-@pytest.mark.parametrize("stretch", ["longrope", "dynamic"])
-def test_a_text_whose_shared_keys_would_turn_again_is_refused(stretch):
-    given, length = {"rope_theta": 100.0, **STRETCHES[stretch]}, 8
-    if stretch == "dynamic":
+@pytest.mark.parametrize("scaling", ["longrope", "dynamic"])
+def test_a_text_whose_shared_keys_would_turn_again_is_refused(scaling):
+    given, length = {"rope_theta": 100.0, **STRETCHES[scaling]}, 8
+    if scaling == "dynamic":
         length = 32
     ours = convert.from_deepseek(deepseek("V3", rope_parameters=given)[0])
     x = rand(1, length + 2, 12)
@@ -126,7 +126,9 @@ def test_a_text_whose_shared_keys_would_turn_again_is_refused(stretch):
         with remember(form) as cache:
             form(x[:, : length - 1], mask=masks.causal)
             form(x[:, length - 1 : length], mask=masks.causal)
-            words = f"a text of {length} tokens goes on to {length + 1}, where .*Stretch turns"
+            words = (
+                f"a text of {length} tokens continues to {length + 1}, where .*Scaling rotates"
+            )
             with pytest.raises(ValueError, match=words):
                 form(x[:, length : length + 1], mask=masks.causal)
             assert cache.n_tokens == length
@@ -157,9 +159,9 @@ def test_what_is_frozen_stays_frozen_and_what_learns_learns(recorded):
 
 @pytest.mark.parametrize("kind", PARTS)
 @pytest.mark.parametrize("key", ["type", "rope_type"])
-@pytest.mark.parametrize("stretch", ["linear", "yarn as in V3"])
-def test_both_names_and_both_places_of_a_stretch_are_read(kind, key, stretch):
-    given = {"rope_theta": 100.0, **STRETCHES[stretch]}
+@pytest.mark.parametrize("scaling", ["linear", "yarn as in V3"])
+def test_both_names_and_both_places_of_a_stretch_are_read(kind, key, scaling):
+    given = {"rope_theta": 100.0, **STRETCHES[scaling]}
     source, rotary = deepseek(kind, rope_parameters=dict(given))
     x = rand(2, 12, 12)
     expected, _ = theirs(source, rotary, x)

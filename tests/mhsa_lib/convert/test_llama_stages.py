@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
-from mhsa_lib import functional as F
-from mhsa_lib import masks, trace
+from mhsa_lib import functional, masks, trace
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.stages import Project
 from mhsa_lib.variants import GroupedQueryAttention
@@ -24,7 +23,7 @@ def test_capped_scores_stay_below_the_cap_and_in_their_order():
     with trace(attention) as wires:
         attention(rand(2, 5, 12))
     scores = wires["scores"]
-    raw = F.score(wires["q_heads"], F.share_heads(wires["k_heads"], 6), 10.0)
+    raw = functional.score(wires["q_heads"], functional.share_heads(wires["k_heads"], 6), 10.0)
     assert raw.abs().max() > 3
     assert scores.abs().max() <= 1.5
     assert_close(scores, 1.5 * (raw / 1.5).tanh())
@@ -97,7 +96,7 @@ def test_they_say_what_they_are():
 @pytest.mark.bothways
 def test_sizes_that_cannot_be():
     for cap in (0.0, -1.0, float("nan")):
-        with pytest.raises(ValueError, match=f"cap={cap} leaves no score; give a number above"):
+        with pytest.raises(ValueError, match=f"cap={cap} caps no score; give a number above"):
             CappedAttend(0.5, cap)
     with pytest.raises(ValueError, match="n_heads=0 is not a size"):
         SinkAttend(0.5, 0)

@@ -13,8 +13,7 @@ from torch import nn
 
 from mhsa_book.experiments.induction import SmearedSplit
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.variants import GroupedQueryAttention, LatentAttention, OverlappedAttention
 from mhsa_lib.variants.gated import GatedAttention
@@ -58,7 +57,7 @@ CONVERTED = {
     "MultiQueryAttention": ["fused", "pooled", "aligned", "shares", "pruned"],
     "MultiHeadAttention with RotarySplit": ROTARY,
     "GroupedQueryAttention with RotarySplit": ROTARY,
-    "DynamicStretch": ROTARY,
+    "DynamicScaling": ROTARY,
     "LatentAttention": LATENT,
     "LatentAttention with direct queries, biases, other widths": LATENT,
     "OverlappedAttention": ["unshared"],

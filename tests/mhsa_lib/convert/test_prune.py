@@ -10,8 +10,7 @@ from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, masks, trace
 from mhsa_lib.convert.prune import prune_heads
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.variants import GroupedQueryAttention, MultiQueryAttention
 from tests.helpers.drawn import cases, filled, mha, rand
 from tests.mhsa_lib.convert.zeros import LIMIT, close, grouped, with_zeros

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from mhsa_lib import convert, masks, trace
-from mhsa_lib.masks.polarity import to_torch
+from mhsa_lib.masks import to_torch
 from tests.helpers.drawn import rand
 from tests.mhsa_lib.convert.precision import DTYPE, close
 from tests.mhsa_lib.convert.sources import SIZE, torchs

@@ -10,8 +10,7 @@ from mhsa_lib import FusedMultiHeadAttention, masks
 from mhsa_lib.convert.align import aligned
 from mhsa_lib.convert.by_head import by_head, write
 from mhsa_lib.convert.to_grouped import first, fresh, mean, pooled
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.stages import Split
 from tests.helpers.drawn import mha, rand
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.bothways
 def test_a_mask_of_numbers(attention, dtype):
     name = str(dtype).replace(".", r"\.")
     words = (
-        rf'mask has dtype {name}, not bool; True means "may look"\. For numbers 0/1 use mask'
+        rf'mask has dtype {name}, not bool; True means "may attend"\. For numbers 0/1 use mask'
     )
     with pytest.raises(TypeError, match=words):
         attention(rand(2, 5, 12), mask=torch.ones(5, 5, dtype=dtype))

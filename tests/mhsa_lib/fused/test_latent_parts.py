@@ -6,8 +6,8 @@ from torch import nn
 
 from mhsa_lib import edit, masks
 from mhsa_lib.fused.latent import FusedLatentAttention
+from mhsa_lib.stages import Attend
 from mhsa_lib.variants import LatentAttention
-from mhsa_lib.variants.latent import LatentAttend
 from tests.helpers.drawn import filled, rand
 from tests.mhsa_lib.fused.latents import assert_close
 
@@ -64,7 +64,7 @@ OWN = {"forward": lambda self, q, k, v, mask: 0 * q}
 
 NEVER_CALLED = {
     "attend with a forward of its own": lambda a: _given(a.attend, lambda q, k, v, mask: 0 * q),
-    "another attend": lambda a: setattr(a, "attend", type("Own", (LatentAttend,), OWN)(1.0)),
+    "another attend": lambda a: setattr(a, "attend", type("Own", (Attend,), OWN)(1.0)),
     "another concat": lambda a: setattr(a, "concat", nn.Identity()),
     "a hook of the backward pass": lambda a: a.attend.register_full_backward_hook(print),
 }

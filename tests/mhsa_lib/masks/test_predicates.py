@@ -8,7 +8,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import masks
-from mhsa_lib.masks.drawing import picture
+from mhsa_lib.masks import picture
 from mhsa_lib.masks.predicates import (
     causal,
     custom,

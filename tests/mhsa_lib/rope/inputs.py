@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import strategies as st
 
-from mhsa_lib.rope.pairing import HALVES, INTERLEAVED
+from mhsa_lib.rope.rotary import HALVES, INTERLEAVED
 
 PAIRINGS = {pairing.name: pairing for pairing in (INTERLEAVED, HALVES)}
 each = pytest.mark.parametrize("pairing", PAIRINGS.values(), ids=PAIRINGS)

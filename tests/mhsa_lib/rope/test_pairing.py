@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from mhsa_lib.rope.pairing import HALVES, INTERLEAVED, reordered
-from mhsa_lib.rope.rotary import Rotary
+from mhsa_lib.rope.rotary import HALVES, INTERLEAVED, Rotary, reordered
 from tests.helpers.drawn import rand
 from tests.mhsa_lib.rope.inputs import drawn
 

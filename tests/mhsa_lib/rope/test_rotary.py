@@ -10,10 +10,15 @@ from torch.testing import assert_close
 from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
 
-from mhsa_lib.rope.pairing import HALVES, INTERLEAVED, reordered
-from mhsa_lib.rope.rotary import PartialRotary, Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
-from mhsa_lib.rope.stretches import YarnStretch
+from mhsa_lib.rope.rotary import (
+    HALVES,
+    INTERLEAVED,
+    PartialRotary,
+    Rotary,
+    RotarySplit,
+    reordered,
+)
+from mhsa_lib.rope.scaling import YarnScaling
 from tests.helpers.drawn import mha, rand
 from tests.mhsa_lib.rope.inputs import PAIRINGS, at, drawn, each
 
@@ -97,23 +102,23 @@ def test_it_equals_the_function_of_another_library(pairing):
 
 
 def test_a_stretch_changes_the_frequencies():
-    plain, slower = (Rotary(6, base=100.0, stretch=f) for f in (None, lambda given: given / 4))
+    plain, slower = (Rotary(6, base=100.0, scaling=f) for f in (None, lambda given: given / 4))
     rows = rand(5, 6)
     assert_close(slower(rows, 4 * torch.arange(5)), plain(rows, torch.arange(5)))
     assert_close(slower.frequencies(), plain.frequencies() / 4)
 
 
 def test_a_magnitude_is_a_factor_on_what_is_turned():
-    stretch = YarnStretch(4.0, 100.0, 64, attention_factor=1.5)
-    rotary, rows = Rotary(6, 100.0, stretch=stretch), rand(5, 6)
+    scaling = YarnScaling(4.0, 100.0, 64, attention_factor=1.5)
+    rotary, rows = Rotary(6, 100.0, scaling=scaling), rand(5, 6)
     assert_close(rotary(rows, torch.zeros(5).int()), 1.5 * rows)
     assert_close(rotary(rows, torch.arange(5)).norm(dim=-1), 1.5 * rows.norm(dim=-1))
 
 
 @each
 def test_a_part_of_the_columns_turns_and_the_others_stay(pairing):
-    rows, stretch = rand(5, 7), YarnStretch(4.0, 100.0, 64)
-    partial, whole = (cls(4, 100.0, pairing, stretch) for cls in (PartialRotary, Rotary))
+    rows, scaling = rand(5, 7), YarnScaling(4.0, 100.0, 64)
+    partial, whole = (cls(4, 100.0, pairing, scaling) for cls in (PartialRotary, Rotary))
     found = partial(rows, torch.arange(5))
     assert torch.equal(found[:, 4:], rows[:, 4:])
     assert torch.equal(found[:, :4], whole(rows[:, :4], torch.arange(5)))
@@ -126,15 +131,15 @@ def test_a_part_of_the_columns_turns_and_the_others_stay(pairing):
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: Rotary(5), "d_rotary=5 is odd; columns turn in pairs, try 6"),
+        (lambda: Rotary(5), "d_rotary=5 is odd; dimensions rotate in pairs, try 6"),
         (lambda: Rotary(0), "d_rotary=0 is not a size; it must be at least 1"),
         (
             lambda: Rotary(4)(rand(5, 6), torch.arange(5)),
             r"rows are 6 wide, shape \(5, 6\), but d_rotary=4; the last axis must be d_rotary",
         ),
         (
-            lambda: Rotary(4, 500.0, stretch=YarnStretch(4.0, base=100.0)),
-            r"YarnStretch\(.*base=100.0.*\) does not fit base=500; make both with",
+            lambda: Rotary(4, 500.0, scaling=YarnScaling(4.0, base=100.0)),
+            r"YarnScaling\(.*base=100.0.*\) does not fit base=500; make both with",
         ),
         (
             lambda: PartialRotary(4)(rand(5, 3), torch.arange(5)),

@@ -5,9 +5,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import MultiHeadAttention, masks, trace
-from mhsa_lib.rope.pairing import HALVES
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit, token_positions
+from mhsa_lib.rope.rotary import HALVES, Rotary, RotarySplit, token_positions
 from tests.helpers.drawn import mha, rand
 from tests.mhsa_lib.rope.inputs import at, each
 

@@ -2,7 +2,7 @@
 
 from mhsa_lib import MultiHeadAttention
 from mhsa_lib.variants import ComposedAttention
-from mhsa_lib.variants.parts.composition import Compose, Gate, LowRank, Static
+from mhsa_lib.variants.composed import Compose, Gate, LowRank, Static
 from tests.mhsa_lib.variants.entry import Variant
 
 

@@ -1,8 +1,7 @@
 """Shared keys and values, with and without rotary positions."""
 
 from mhsa_lib import MultiHeadAttention
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.variants import GroupedQueryAttention, MultiQueryAttention
 from tests.mhsa_lib.variants.entry import Variant
 

@@ -5,9 +5,8 @@ from torch import nn
 
 from mhsa_lib import MultiHeadAttention
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
-from mhsa_lib.rope.rotary import PartialRotary, Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
-from mhsa_lib.rope.stretches import DynamicStretch, YarnStretch
+from mhsa_lib.rope.rotary import PartialRotary, Rotary, RotarySplit
+from mhsa_lib.rope.scaling import DynamicScaling, YarnScaling
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.mhsa_lib.variants.entry import Variant
 
@@ -20,7 +19,7 @@ def loaded(attention: MultiHeadAttention, **stages) -> MultiHeadAttention:
 
 
 def uncapped(attention: MultiHeadAttention) -> MultiHeadAttention:
-    return loaded(attention, attend=CappedAttend(0.5, float("inf")))
+    return loaded(attention, attend=CappedAttend(0.5, cap=None))
 
 
 def unsunk(attention: MultiHeadAttention) -> MultiHeadAttention:
@@ -38,7 +37,7 @@ def unnormed(attention: MultiHeadAttention) -> MultiHeadAttention:
 
 def unturned(attention: MultiHeadAttention) -> MultiHeadAttention:
     """Every pair stands still."""
-    return loaded(attention, split=RotarySplit(3, Rotary(4, stretch=torch.zeros_like)))
+    return loaded(attention, split=RotarySplit(3, Rotary(4, scaling=torch.zeros_like)))
 
 
 def normed() -> GroupedQueryAttention:
@@ -66,7 +65,7 @@ VARIANTS = [
     Variant(
         "PartialRotary, YaRN, GemmaNorm",
         lambda: turned(
-            PartialRotary(2, stretch=YarnStretch(4.0, length=64)),
+            PartialRotary(2, scaling=YarnScaling(4.0, length=64)),
             q_norm=GemmaNorm(4),
             k_norm=GemmaNorm(4),
         ),
@@ -74,8 +73,8 @@ VARIANTS = [
         positional=True,
     ),
     Variant(
-        "DynamicStretch",
-        lambda: turned(Rotary(4, stretch=DynamicStretch(4.0, 16))),
+        "DynamicScaling",
+        lambda: turned(Rotary(4, scaling=DynamicScaling(4.0, 16))),
         unturned,
         positional=True,
     ),

@@ -3,10 +3,10 @@
 from torch import nn
 
 from mhsa_lib import MultiHeadAttention
+from mhsa_lib.shapes import WideHeadOutputs, WideHeadRows
+from mhsa_lib.stages import Attend, Concat
 from mhsa_lib.variants import OverlappedAttention
 from mhsa_lib.variants.overlapped import (
-    OverlappedAttend,
-    OverlappedConcat,
     OverlappedSplit,
 )
 from tests.mhsa_lib.variants.entry import Variant
@@ -26,8 +26,8 @@ def passed_stages() -> MultiHeadAttention:
         12,
         3,
         split=OverlappedSplit(3, 2),
-        attend=OverlappedAttend(scale=0.5),
-        concat=OverlappedConcat(),
+        attend=Attend(scale=0.5).label(z=WideHeadOutputs),
+        concat=Concat().label(concat=WideHeadRows),
         W_O=nn.Linear(24, 12),
     )
 

@@ -7,8 +7,7 @@ from traitlets import TraitError
 from mhsa_book import examples
 from mhsa_book.equivalence import empty_row
 from mhsa_book.widgets import MaskLab
-from mhsa_lib import functional as F
-from mhsa_lib import masks
+from mhsa_lib import functional, masks
 from tests.mhsa_book.widgets.six_words import mask_lab
 
 
@@ -16,8 +15,12 @@ def test_the_running_sentence_and_its_real_scores():
     lab, mha, x = MaskLab(), examples.attention(), examples.sentences()[0]
     q, k, _ = mha.split(*mha.project(x, x))
     assert lab.tokens == list(examples.SENTENCES[0])
-    torch.testing.assert_close(torch.tensor(lab.scores), F.score(q, k, scale=0.5).detach())
-    wanted = F.softmax(F.score(q, k, scale=0.5), masks.causal.dense(7, 7)[None])
+    torch.testing.assert_close(
+        torch.tensor(lab.scores), functional.score(q, k, scale=0.5).detach()
+    )
+    wanted = functional.softmax(
+        functional.score(q, k, scale=0.5), masks.causal.dense(7, 7)[None]
+    )
     torch.testing.assert_close(lab.weights, wanted[0].detach())
 
 
@@ -54,7 +57,7 @@ def test_what_does_not_fit_is_refused_with_a_repair():
 
 
 def test_a_mask_that_is_no_mask_is_refused_in_the_words_of_the_library():
-    with pytest.raises(TypeError, match='True means "may look"'):
+    with pytest.raises(TypeError, match='True means "may attend"'):
         mask_lab(mask=torch.zeros(6, 6))
     with pytest.raises(ValueError, match="does not fit scores"):
         mask_lab(mask=torch.ones(5, 5, dtype=torch.bool))

@@ -7,8 +7,7 @@ from playwright.sync_api import expect
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
-from mhsa_lib import functional as F
-from mhsa_lib import masks
+from mhsa_lib import functional, masks
 from tests.mhsa_book.widgets.conftest import node
 from tests.mhsa_book.widgets.mask_lab.grid import cell, shown, written
 from tests.mhsa_book.widgets.mask_lab.random_masks import random_cases
@@ -43,7 +42,7 @@ def test_the_copied_text_makes_the_mask_in_both_polarities_and_forms():
 
         size = len(mask)
         q, eye = scores.float()[None], torch.eye(size)[None]
-        wanted = F.softmax(q * size**-0.5, mask[None])
+        wanted = functional.softmax(q * size**-0.5, mask[None])
         module = nn.MultiheadAttention(size, 1, bias=False, batch_first=True)
         with torch.no_grad():
             module.in_proj_weight.copy_(torch.eye(size).repeat(3, 1))
@@ -76,7 +75,7 @@ def test_both_polarities_stand_side_by_side_and_can_be_copied(open_figure):
 
 def test_the_mistake_hands_each_mask_to_the_other(open_figure):
     page, lab = open_figure(mask_lab()), mask_lab()
-    wrong = F.softmax(torch.tensor(lab.scores), ~lab.mask[None])[0]
+    wrong = functional.softmax(torch.tensor(lab.scores), ~lab.mask[None])[0]
     assert shown(page, "Weights after the mistake") == written(wrong, ~lab.mask)
     said = page.locator(".mhsa-three > div").last.inner_text()
     assert "1 of 6 queries is left with nothing" in said

@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from mhsa_book.widgets.mask_lab import LONGEST, RULES
-from mhsa_lib import functional as F
+from mhsa_lib import functional
 from tests.mhsa_book.widgets.conftest import node
 from tests.mhsa_book.widgets.mask_lab.random_masks import random_cases
 
@@ -29,7 +29,7 @@ def test_weights_under_any_mask_are_those_of_pytorch():
     assert any((~mask.any(dim=-1)).any() for _, mask in cases)
     calls = [("softmax", scores.tolist(), mask.tolist()) for scores, mask in cases]
     for (scores, mask), found in zip(cases, node("shared/tensor", *calls), strict=True):
-        wanted = F.softmax(scores[None], mask[None])[0]
+        wanted = functional.softmax(scores[None], mask[None])[0]
         assert_near(found, wanted)
 
 

@@ -3,8 +3,7 @@
 from mhsa_lib import FusedMultiHeadAttention, masks
 from mhsa_lib.cache.remembering import remember
 from mhsa_lib.fused.latent import FusedLatentAttention
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.variants import GroupedQueryAttention, LatentAttention
 from tests.helpers.drawn import filled
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.helpers.drawn import filled, mha
 

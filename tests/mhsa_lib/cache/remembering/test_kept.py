@@ -7,8 +7,7 @@ from torch.testing import assert_close
 from mhsa_book.costs import variant_costs
 from mhsa_lib import masks, trace
 from mhsa_lib.cache.remembering import remember
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.variants import GroupedQueryAttention, MultiQueryAttention
 from tests.helpers.drawn import rand
 from tests.mhsa_lib.cache.remembering.kinds import each, rotary

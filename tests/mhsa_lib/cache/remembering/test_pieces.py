@@ -8,9 +8,7 @@ from torch.testing import assert_close
 
 from mhsa_lib import masks
 from mhsa_lib.cache.remembering import remember
-from mhsa_lib.rope.pairing import HALVES
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import HALVES, Rotary, RotarySplit
 from tests.helpers.drawn import mha, rand
 from tests.mhsa_lib.cache.remembering.kinds import BUILD, each
 from tests.mhsa_lib.cache.remembering.pieces import cuts, decode

@@ -11,7 +11,7 @@ from mhsa_book.conversions.pairing import with_pairing
 from mhsa_book.costs import variant_costs
 from mhsa_lib import convert, masks, trace
 from mhsa_lib.cache.remembering import remember
-from mhsa_lib.rope.pairing import INTERLEAVED
+from mhsa_lib.rope.rotary import INTERLEAVED
 from tests.helpers.drawn import rand
 from tests.mhsa_lib.convert.llama.layers import KINDS, both, each, source, theirs, width
 from tests.mhsa_lib.convert.precision import close

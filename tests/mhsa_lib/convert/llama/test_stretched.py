@@ -1,4 +1,4 @@
-"""Positions stretched for long texts: the frequencies of the source at every length."""
+"""Positions scaled for long texts: the frequencies of the source at every length."""
 
 import pytest
 import torch
@@ -38,7 +38,7 @@ def test_a_stretched_layer_gives_the_same_numbers_at_every_length(kind, name, n,
     expected, _ = theirs(module, x)
     close(ours(x, mask=masks.causal), expected)
     if n == 40:
-        ours.split.rotary.stretch = None
+        ours.split.rotary.scaling = None
         assert (ours(x, mask=masks.causal) - expected).abs().max() > 1e-3
 
 

@@ -1,4 +1,4 @@
-"""A stretched text grows call by call as long as no kept key would have to turn again."""
+"""A scaled text grows call by call as long as no kept key would have to turn again."""
 
 import pytest
 import torch
@@ -49,9 +49,7 @@ def test_a_text_whose_kept_keys_would_turn_again_is_refused(name, calls):
     module = source("llama", rope_parameters=rope(name))
     ours, x = convert.from_llama(module), rand(2, sum(calls), 12)
     first, second = x.split(calls, dim=1)
-    words = (
-        rf"a text of {calls[0]} tokens goes on to {sum(calls)}, where \w+Stretch turns all of"
-    )
+    words = rf"a text of {calls[0]} tokens continues to {sum(calls)}, where \w+Scaling rotates"
     with remember(ours) as kept:
         ours(first, mask=masks.causal)
         with pytest.raises(ValueError, match=words):

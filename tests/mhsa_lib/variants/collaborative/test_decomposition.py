@@ -15,8 +15,7 @@ from mhsa_book.conversions.to_collaborative import (
     truncated,
 )
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention
-from mhsa_lib.rope.rotary import Rotary
-from mhsa_lib.rope.rotary_split import RotarySplit
+from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.helpers.drawn import filled, rand
 

@@ -6,7 +6,7 @@ import torch
 from mhsa_lib import masks, trace
 from mhsa_lib.cache.remembering import remember
 from mhsa_lib.variants import ComposedAttention
-from mhsa_lib.variants.parts.composition import LowRank, Static, five_branches
+from mhsa_lib.variants.composed import LowRank, Static, five_branches
 from tests.mhsa_lib.variants.stored import numbers, stored_cases
 
 CASES = stored_cases("composed")

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from mhsa_lib import MultiHeadAttention, edit, trace
 from mhsa_lib.variants import ComposedAttention
-from mhsa_lib.variants.parts.composition import Compose, LowRank, Static, five_branches
+from mhsa_lib.variants.composed import Compose, LowRank, Static, five_branches
 from tests.helpers.drawn import filled, rand
 from tests.mhsa_lib.variants.composed.layers import attention
 

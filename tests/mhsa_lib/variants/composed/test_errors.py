@@ -7,7 +7,7 @@ from mhsa_book.costs import variant_costs
 from mhsa_lib import masks
 from mhsa_lib.cache.remembering import remember
 from mhsa_lib.variants import ComposedAttention
-from mhsa_lib.variants.parts.composition import Compose, Gate, LowRank, Static
+from mhsa_lib.variants.composed import Compose, Gate, LowRank, Static
 from tests.helpers.drawn import rand
 from tests.mhsa_lib.variants.composed.layers import attention
 

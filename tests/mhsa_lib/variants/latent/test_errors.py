@@ -23,7 +23,10 @@ SIZES = {"d_model": 12, "n_heads": 3, "d_latent": 4, "d_rope": 2}
         ({"d_q_latent": 24}, "d_q_latent=24 is wider than d_model=12; a latent has at most 12"),
         ({"d_latent": 0}, "d_latent=0 is not a size; it must be at least 1"),
         ({"d_q_latent": 0}, "d_q_latent=0 is not a size"),
-        ({"d_rope": 3}, "d_rope=3 is odd; columns turn in pairs, try d_rope=4, or 0 for none"),
+        (
+            {"d_rope": 3},
+            "d_rope=3 is odd; dimensions rotate in pairs, try d_rope=4, or 0",
+        ),
         ({"d_rope": -2}, "d_rope=-2 is not a size; it must be at least 1"),
         ({"d_nope": 0}, "d_nope=0 is not a size"),
         ({"n_heads": 5}, "n_heads=5 does not divide d_model=12; try d_model=10 or d_model=15"),

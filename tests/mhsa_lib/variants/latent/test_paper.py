@@ -7,8 +7,7 @@ from torch.testing import assert_close
 
 from mhsa_book.conversions.to_absorbed import AbsorbedLatentAttention
 from mhsa_lib import masks
-from mhsa_lib.rope.pairing import HALVES
-from mhsa_lib.rope.rotary import Rotary
+from mhsa_lib.rope.rotary import HALVES, Rotary
 from mhsa_lib.variants import LatentAttention
 from tests.helpers.drawn import rand
 from tests.mhsa_lib.variants.latent.layers import latent

@@ -3,7 +3,7 @@
 import torch
 
 from mhsa_lib.variants import MixtureOfHeadAttention
-from mhsa_lib.variants.parts.routing import (
+from mhsa_lib.variants.mixture import (
     QueryNormRouter,
     hard_scaling,
     paper_balance,

@@ -10,8 +10,7 @@ from torch.testing import assert_close
 
 from mhsa_lib import masks, trace
 from mhsa_lib.variants import MixtureOfHeadAttention
-from mhsa_lib.variants.mixture import balance_loss, loads
-from mhsa_lib.variants.parts.routing import paper_balance, released_balance
+from mhsa_lib.variants.mixture import balance_loss, loads, paper_balance, released_balance
 from tests.helpers.drawn import rand
 from tests.mhsa_lib.variants.mixture.layers import attention
 

@@ -9,10 +9,11 @@ from torch.testing import assert_close
 from mhsa_book.difference import Difference
 from mhsa_lib import edit, trace
 from mhsa_lib.variants import MixtureOfHeadAttention
-from mhsa_lib.variants.mixture import balance_loss, loads
-from mhsa_lib.variants.parts.routing import (
+from mhsa_lib.variants.mixture import (
     QueryNormRouter,
     TokenRouter,
+    balance_loss,
+    loads,
     paper_scaling,
     released_scaling,
 )

@@ -43,10 +43,7 @@ def test_overlaps_that_cannot_be(build, overlap, words):
 def test_an_overlap_is_a_whole_number(build, overlap):
     with pytest.raises(TypeError) as found:
         build(overlap)
-    assert (
-        str(found.value)
-        == f"overlap={overlap!r} is not a whole number of columns; pass an int."
-    )
+    assert str(found.value) == f"overlap={overlap!r} is not a whole number; pass an int."
 
 
 @pytest.mark.bothways

@@ -1,4 +1,4 @@
-"""Token ids that a caller passes: whole numbers, all of them rows of the table."""
+"""What a caller may pass as token ids: whole numbers, all of them rows of the table."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 
 
-def ids(name: str, given: Any, n_tokens: int) -> None:
+def check_ids(name: str, given: Any, n_tokens: int) -> None:
     """Whole numbers from 0 to ``n_tokens`` - 1, in the dtypes that an embedding reads.
 
-    On the device ``meta``, where tensors have no values, only the dtype is looked at.
+    On the device ``meta``, where tensors have no values, only the dtype is checked.
 
-    >>> ids("source", torch.tensor([[3, 7]]), n_tokens=5)
+    >>> check_ids("source", torch.tensor([[3, 7]]), n_tokens=5)
     Traceback (most recent call last):
     ...
     ValueError: source holds the id 7, but n_tokens=5; ids are 0 to 4.
@@ -40,10 +40,10 @@ def ids(name: str, given: Any, n_tokens: int) -> None:
         )
 
 
-def room_for_tokens(name: str, last: int, n_positions: int) -> None:
+def check_room(name: str, last: int, n_positions: int) -> None:
     """Positions are learned one by one, so there is none for a token behind the last of them.
 
-    >>> room_for_tokens("target", last=17, n_positions=16)
+    >>> check_room("target", last=17, n_positions=16)
     Traceback (most recent call last):
     ...
     ValueError: target reaches token 17, but n_positions=16; shorten it, or build the model ...

@@ -1,8 +1,8 @@
 """Other frequencies of rotary positions, for texts longer than those of training.
 
-A stretch is given to ``rope.Rotary``: a function of the frequencies (pair) of a head, fastest
-first. Its ``magnitude``, where it has one, is a factor on everything that is turned, so scores
-grow by its square. A ``LengthStretch`` also asks how long the text is.
+A scaling is given to ``rope.Rotary``: a function of the frequencies (pair) of a head, fastest
+first. Its ``magnitude``, where it has one, is a factor on everything that is rotated, so scores
+grow by its square. A ``LengthScaling`` also asks how long the text is.
 
 Sources: Chen et al., "Extending Context Window", section 2.3, arXiv 2306.15595 (linear); Peng
 et al., "YaRN", section 3, arXiv 2309.00071 (YaRN and, in its section 3.1 and appendix B.1,
@@ -18,10 +18,10 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class LinearStretch:
-    """Every pair turns ``factor`` times slower: positions are interpolated.
+class LinearScaling:
+    """Every pair rotates ``factor`` times slower: positions are interpolated.
 
-    >>> LinearStretch(4.0)(torch.tensor([1.0, 0.5])).tolist()
+    >>> LinearScaling(4.0)(torch.tensor([1.0, 0.5])).tolist()
     [0.25, 0.125]
     """
 
@@ -32,12 +32,12 @@ class LinearStretch:
 
 
 @dataclass(frozen=True)
-class PartStretch:
-    """The first ``n_pairs`` turn, ``factor`` times slower; the others stand still.
+class PartialScaling:
+    """The first ``n_pairs`` rotate, ``factor`` times slower; the others do not.
 
     Hugging Face calls it "proportional".
 
-    >>> PartStretch(1)(torch.tensor([1.0, 0.5])).tolist()
+    >>> PartialScaling(1)(torch.tensor([1.0, 0.5])).tolist()
     [1.0, 0.0]
     """
 
@@ -50,13 +50,14 @@ class PartStretch:
 
 
 @dataclass(frozen=True)
-class Llama3Stretch:
-    """Llama 3.1's frequencies for long texts: what turned slowly in training turns slower.
+class Llama3Scaling:
+    """Llama 3.1's frequencies for long texts: pairs that are slow become slower.
 
-    Counted are the turns of a pair within ``length`` tokens: below ``low`` turns it becomes
-    ``factor`` times slower, above ``high`` it stays, between them the two are blended.
+    What counts is how often a pair goes round within ``length`` tokens: fewer than ``low``
+    times, and it becomes ``factor`` times slower; more than ``high`` times, and it stays as it
+    is; in between the two are blended.
 
-    >>> Llama3Stretch(factor=8.0)(torch.tensor([1.0, 2**-13])).tolist() == [1.0, 2**-16]
+    >>> Llama3Scaling(factor=8.0)(torch.tensor([1.0, 2**-13])).tolist() == [1.0, 2**-16]
     True
     """
 
@@ -67,6 +68,7 @@ class Llama3Stretch:
 
     def __call__(self, frequencies: Tensor) -> Tensor:
         turns = self.length * frequencies / (2 * math.pi)
+        # Pairs that never complete a round were not seen in full during training.
         kept = ((turns - self.low) / (self.high - self.low)).clamp(0, 1)
         return frequencies * (kept + (1 - kept) / self.factor)
 
@@ -81,10 +83,10 @@ def yarn_magnitude(factor: float, weight: float = 1.0) -> float:
 
 
 @dataclass(frozen=True)
-class YarnStretch:
-    """YaRN: as Llama 3.1's, but blended in the number of the pair, and queries and keys grow.
+class YarnScaling:
+    """YaRN: as Llama 3.1's, but blended by the number of the pair; queries and keys grow.
 
-    Pairs that turn more than ``fast`` times within ``length`` tokens stay, those of less than
+    Pairs that go round more than ``fast`` times within ``length`` tokens stay, those below
     ``slow`` become ``factor`` times slower; between their numbers the blend is linear.
 
     Parameters
@@ -93,14 +95,14 @@ class YarnStretch:
     base : that of the ``Rotary`` it is given to
     length : tokens of a text in training
     fast, slow : turns within ``length``
-    truncate : whether the two numbers are rounded to whole pairs, outwards
+    truncate : whether the two numbers of pairs are rounded to whole pairs, outwards
     attention_factor : the factor on queries and keys; ``yarn_magnitude(factor)`` without
 
     Examples
     --------
-    >>> stretch = YarnStretch(factor=4.0, base=100.0, length=64, fast=8.0, slow=2.0)
+    >>> scaling = YarnScaling(factor=4.0, base=100.0, length=64, fast=8.0, slow=2.0)
     >>> plain = 100.0 ** (-torch.arange(4) / 4)
-    >>> plain / stretch(plain), round(stretch.magnitude, 4)
+    >>> plain / scaling(plain), round(scaling.magnitude, 4)
     (tensor([1.0000, 1.6000, 4.0000, 4.0000]), 1.1386)
     """
 
@@ -123,24 +125,25 @@ class YarnStretch:
         low, high = self._pair(self.fast, n_pairs), self._pair(self.slow, n_pairs)
         if self.truncate:
             low, high = math.floor(low), math.ceil(high)
-        # The end is cut at the number of columns, not of pairs: so do the authors' code and
-        # all that trained with it.
+        # The end is cut at the number of dimensions, not of pairs, because the authors' code
+        # and all models that were trained with it do so.
         low, high = max(low, 0), min(high, 2 * n_pairs - 1)
         pair = torch.arange(n_pairs, device=frequencies.device, dtype=frequencies.dtype)
+        # As in the authors' code: a step between two neighbouring pairs, not a division by 0.
         width = high - low or 0.001
         slower = ((pair - low) / width).clamp(0, 1)
         return frequencies * (1 - slower) + frequencies / self.factor * slower
 
     def _pair(self, turns: float, n_pairs: int) -> float:
-        """The number of the pair that turns so often within ``length``."""
+        """The number of the pair that goes round so often within ``length`` tokens."""
         return n_pairs * math.log(self.length / (turns * 2 * math.pi)) / math.log(self.base)
 
 
-class LengthStretch:
-    """A stretch that depends on the length of the text; in a batch each sequence has its own.
+class LengthScaling:
+    """A scaling that depends on the length of the text; in a batch each sequence has its own.
 
-    A text that grows would have to turn its first tokens again. So ``Rotary`` refuses to go on
-    with kept keys once the frequencies of the longer text are others.
+    A text that grows would have to rotate its first tokens again. So ``Rotary`` refuses to
+    continue with cached keys once the longer text has other frequencies.
     """
 
     def __call__(self, frequencies: Tensor, length: Tensor) -> Tensor:
@@ -149,14 +152,14 @@ class LengthStretch:
 
 
 @dataclass(frozen=True)
-class DynamicStretch(LengthStretch):
+class DynamicScaling(LengthScaling):
     """Up to ``length`` tokens nothing changes; a longer text raises the base to fit.
 
     The slowest pair becomes factor · n / length - (factor - 1) times slower in a text of n
     tokens, the fastest stays: "dynamic NTK".
 
-    >>> stretch, plain = DynamicStretch(factor=2.0, length=8), torch.tensor([1.0, 0.25])
-    >>> stretch(plain, torch.tensor([[8], [12]])).tolist()
+    >>> scaling, plain = DynamicScaling(factor=2.0, length=8), torch.tensor([1.0, 0.25])
+    >>> scaling(plain, torch.tensor([[8], [12]])).tolist()
     [[1.0, 0.25], [1.0, 0.125]]
     """
 
@@ -167,16 +170,18 @@ class DynamicStretch(LengthStretch):
         longer = length.clamp(min=self.length).to(frequencies.dtype) / self.length
         slower = self.factor * longer - (self.factor - 1)
         n_pairs, dtype = len(frequencies), frequencies.dtype
+        # A larger base slows pair i by a power that grows with i: none for the first pair, all
+        # of it for the last.
         share = torch.linspace(0, 1, n_pairs, device=frequencies.device, dtype=dtype)
         return frequencies * slower**-share
 
 
 @dataclass(frozen=True)
-class LongRopeStretch(LengthStretch):
+class LongRopeScaling(LengthScaling):
     """Every pair has a divisor of its own, ``short`` up to ``length`` tokens, else ``long``.
 
-    >>> stretch = LongRopeStretch(short=(1.0, 1.0), long=(1.0, 4.0), length=8)
-    >>> stretch(torch.tensor([1.0, 0.5]), torch.tensor([[8], [9]])).tolist()
+    >>> scaling = LongRopeScaling(short=(1.0, 1.0), long=(1.0, 4.0), length=8)
+    >>> scaling(torch.tensor([1.0, 0.5]), torch.tensor([[8], [9]])).tolist()
     [[1.0, 0.5], [1.0, 0.125]]
     """
 
@@ -196,7 +201,7 @@ class LongRopeStretch(LengthStretch):
         if len(frequencies) != len(self.long):
             raise ValueError(
                 f"short and long have {len(self.long)} divisors, but {len(frequencies)} pairs "
-                f"turn; give one for every pair."
+                f"rotate; give one for every pair."
             )
         short, long = (frequencies / frequencies.new_tensor(d) for d in (self.short, self.long))
         return torch.where(length > self.length, long, short)

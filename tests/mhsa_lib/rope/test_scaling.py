@@ -11,15 +11,15 @@ from transformers import LlamaConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from mhsa_lib.convert.source import rotary
-from mhsa_lib.rope.pairing import HALVES
-from mhsa_lib.rope.stretches import (
-    DynamicStretch,
-    LengthStretch,
-    LinearStretch,
-    Llama3Stretch,
-    LongRopeStretch,
-    PartStretch,
-    YarnStretch,
+from mhsa_lib.rope.rotary import HALVES
+from mhsa_lib.rope.scaling import (
+    DynamicScaling,
+    LengthScaling,
+    LinearScaling,
+    Llama3Scaling,
+    LongRopeScaling,
+    PartialScaling,
+    YarnScaling,
     yarn_magnitude,
 )
 from tests.helpers.theirs import precisely
@@ -45,7 +45,7 @@ def same(width, theta, length, n, **rope):
     found = rotary(config, width, HALVES)
     frequencies = found.frequencies(torch.float64, length=torch.tensor([n]))
     assert_close(frequencies, expected, rtol=1e-11, atol=0)
-    assert getattr(found.stretch, "magnitude", 1.0) == pytest.approx(magnitude, rel=1e-12)
+    assert getattr(found.scaling, "magnitude", 1.0) == pytest.approx(magnitude, rel=1e-12)
 
 
 @given(PAIRS, THETA, FACTOR)
@@ -100,26 +100,26 @@ LONG = torch.tensor([1_000_000])
 
 
 @pytest.mark.parametrize(
-    "stretch",
+    "scaling",
     [
-        LinearStretch(1.0),
-        PartStretch(8),
-        Llama3Stretch(1.0),
-        YarnStretch(1.0, 100.0),
-        DynamicStretch(4.0, 1_000_000),
-        LongRopeStretch((1.0,) * 8, (1.0,) * 8, 64),
+        LinearScaling(1.0),
+        PartialScaling(8),
+        Llama3Scaling(1.0),
+        YarnScaling(1.0, 100.0),
+        DynamicScaling(4.0, 1_000_000),
+        LongRopeScaling((1.0,) * 8, (1.0,) * 8, 64),
     ],
-    ids=lambda stretch: type(stretch).__name__,
+    ids=lambda scaling: type(scaling).__name__,
 )
-def test_each_changes_nothing_where_it_says_so(stretch):
+def test_each_changes_nothing_where_it_says_so(scaling):
     """A factor of 1; for the dynamic one a text as long as in training."""
-    length = [LONG] if isinstance(stretch, LengthStretch) else []
-    assert_close(stretch(PLAIN, *length), PLAIN)
-    assert getattr(stretch, "magnitude", 1.0) == 1.0
+    length = [LONG] if isinstance(scaling, LengthScaling) else []
+    assert_close(scaling(PLAIN, *length), PLAIN)
+    assert getattr(scaling, "magnitude", 1.0) == 1.0
 
 
 def test_yarn_keeps_what_turns_often_and_slows_what_does_not():
-    slower = PLAIN / YarnStretch(4.0, 100.0, length=200, fast=8.0, slow=2.0)(PLAIN)
+    slower = PLAIN / YarnScaling(4.0, 100.0, length=200, fast=8.0, slow=2.0)(PLAIN)
     turns = 200 * PLAIN / (2 * math.pi)
     assert_close(slower[turns > 16], torch.ones_like(slower[turns > 16]))
     assert_close(slower[turns < 1], torch.full_like(slower[turns < 1], 4.0))
@@ -128,26 +128,26 @@ def test_yarn_keeps_what_turns_often_and_slows_what_does_not():
 
 def test_the_slowest_pair_of_a_dynamic_text_just_fits():
     """Four times the length and a factor of 2: 2 · 4 - 1 times slower, the fastest stays."""
-    found = DynamicStretch(2.0, 100)(PLAIN, torch.tensor([[100], [400]]))
+    found = DynamicScaling(2.0, 100)(PLAIN, torch.tensor([[100], [400]]))
     assert torch.equal(found[0], PLAIN)
     assert (PLAIN / found[1])[[0, -1]].tolist() == pytest.approx([1.0, 7.0])
 
 
 def test_a_head_of_one_pair_turns_at_any_length():
-    assert DynamicStretch(2.0, 8)(torch.ones(1), torch.tensor([99])).tolist() == [1.0]
+    assert DynamicScaling(2.0, 8)(torch.ones(1), torch.tensor([99])).tolist() == [1.0]
 
 
 def test_a_magnitude_grows_with_the_logarithm():
     assert yarn_magnitude(math.e**10) == pytest.approx(2.0)
     assert yarn_magnitude(math.e**10, weight=0.5) == pytest.approx(1.5)
-    assert YarnStretch(math.e**10).magnitude == pytest.approx(2.0)
-    assert YarnStretch(math.e**10, attention_factor=0.7).magnitude == 0.7
+    assert YarnScaling(math.e**10).magnitude == pytest.approx(2.0)
+    assert YarnScaling(math.e**10, attention_factor=0.7).magnitude == 0.7
 
 
 @pytest.mark.bothways
 def test_divisors_that_do_not_fit():
     with pytest.raises(ValueError, match="short has 1 divisors and long 2; give both one for"):
-        LongRopeStretch((1.0,), (1.0, 2.0), 8)
-    words = "short and long have 2 divisors, but 8 pairs turn; give one for every pair"
+        LongRopeScaling((1.0,), (1.0, 2.0), 8)
+    words = "short and long have 2 divisors, but 8 pairs rotate; give one for every pair"
     with pytest.raises(ValueError, match=words):
-        LongRopeStretch((1.0, 1.0), (1.0, 2.0), 8)(PLAIN, LONG)
+        LongRopeScaling((1.0, 1.0), (1.0, 2.0), 8)(PLAIN, LONG)

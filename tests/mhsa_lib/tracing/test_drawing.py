@@ -1,15 +1,17 @@
-"""The shape ledger as HTML: what a reader without colour, or without eyes, gets."""
+"""A trace as HTML: what a reader without colour, or without eyes, gets."""
 
+import copy
 from html.parser import HTMLParser
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mhsa_lib import masks, trace
 from mhsa_lib.shapes import AXIS_COLOURS
-from mhsa_lib.tracing import ledger
-from mhsa_lib.tracing.ledger import Step
+from mhsa_lib.tracing import drawing
+from mhsa_lib.tracing.drawing import Step
 from tests.helpers.drawn import mha, rand
 
 VOID = {"br", "hr", "img", "input", "meta"}
@@ -48,7 +50,8 @@ def wires():
 
 
 def test_a_trace_draws_itself(wires):
-    assert wires._repr_html_() == ledger.html("MultiHeadAttention", list(wires.steps.values()))
+    table = drawing.table("MultiHeadAttention", list(wires.steps.values()))
+    assert wires._repr_html_() == table + drawing.maps(wires["weights"])
 
 
 def test_there_is_one_row_per_wire_with_headings_in_both_directions(wires):
@@ -77,7 +80,7 @@ def test_bars_are_as_long_as_the_bytes_are_many():
     def step(wire, size):
         return Step(wire, {"query": 1}, (1,), (1,), "copy", size, 0)
 
-    page = Page(ledger.html("test", [step("small", 10), step("large", 40)]))
+    page = Page(drawing.table("test", [step("small", 10), step("large", 40)]))
     styles = [span["style"].split(";") for span in page.all("span") if "aria-hidden" in span]
     widths = [part for style in styles for part in style if part.startswith("width:")]
     small, large = (float(width.removeprefix("width:").removesuffix("em")) for width in widths)
@@ -87,7 +90,7 @@ def test_bars_are_as_long_as_the_bytes_are_many():
 
 @given(st.integers(0, 10**19))
 def test_a_short_number_is_right_to_three_digits_and_never_longer_than_four(number):
-    digits, _, unit = ledger.short(number).partition(" ")
+    digits, _, unit = drawing.short(number).partition(" ")
     assert len(digits.replace(".", "")) <= 4
     value = float(digits) * 1000 ** " kMGTPE".index(unit or " ")
     assert value == pytest.approx(number, rel=0.005)
@@ -104,7 +107,7 @@ def test_a_short_number_is_right_to_three_digits_and_never_longer_than_four(numb
     ],
 )
 def test_units_change_where_four_digits_end(number, text):
-    assert ledger.short(number) == text
+    assert drawing.short(number) == text
 
 
 def test_only_what_grows_with_query_times_key_has_a_filled_bar(wires):
@@ -118,14 +121,14 @@ def test_only_what_grows_with_query_times_key_has_a_filled_bar(wires):
 
 def test_names_cannot_break_out_of_the_table():
     step = Step("<b>&", {"<i>": 2}, (2,), (1,), "copy", 8, 0)
-    html = ledger.html("</caption><script>", [step])
+    html = drawing.table("</caption><script>", [step])
     page = Page(html)
     assert "<b>&" in page.words
     assert {"script", "b", "i"}.isdisjoint(tag for tag, _ in page.seen)
 
 
 def test_an_empty_trace_is_an_empty_table():
-    assert len(Page(ledger.html("nothing", [])).all("tr")) == 1
+    assert len(Page(drawing.table("nothing", [])).all("tr")) == 1
 
 
 def test_an_empty_sequence_draws_rows_without_bytes():
@@ -142,6 +145,92 @@ def test_text_on_every_colour_can_be_read():
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     for colour in AXIS_COLOURS.values():
-        ink = {"#000": 0.0, "#fff": 1.0}[ledger._readable_on(colour)]
+        ink = {"#000": 0.0, "#fff": 1.0}[drawing._readable_on(colour)]
         light, dark = sorted((luminance(colour), ink), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, colour
+
+
+# --- maps of weights -------------------------------------------------------------------------
+
+
+def cells(html):
+    """Weights that are drawn, by (head, query, key), in thousandths; absent ones are clear."""
+    found = {}
+    for head, figure in enumerate(html.split("<figure")[1:]):
+        for cell in Page("<figure" + figure.partition("</figure>")[0] + "</figure>").all(
+            "rect"
+        ):
+            found[head, int(cell["y"]), int(cell["x"])] = round(
+                1000 * float(cell["fill-opacity"])
+            )
+    return found
+
+
+def test_every_head_has_a_map_with_a_label_and_its_weights(wires):
+    html = wires._repr_html_()
+    page = Page(html)
+    labels = [svg["aria-label"] for svg in page.all("svg")]
+    assert labels == [
+        f"Head {i} of 3, numbered from 0: weights of 5 queries, one a row, on 5 keys"
+        for i in range(3)
+    ]
+    assert {svg["role"] for svg in page.all("svg")} == {"img"}
+    assert all(svg["fill"] == "currentColor" for svg in page.all("svg"))
+    drawn = cells(html)
+    for (head, query, key), weight in drawn.items():
+        assert weight == pytest.approx(
+            1000 * wires["weights"][0, head, query, key].item(), abs=1
+        )
+    assert len(drawn) == 3 * 15
+    assert "the first of 2 sequences" in html
+
+
+def test_the_scale_is_fixed_and_nan_is_clear():
+    weights = torch.tensor([[[0.5, 0.5, 0.0], [1.0, float("nan"), -0.5], [1 / 16, 2.0, 1e-5]]])
+    assert cells(drawing.maps(weights)) == {
+        (0, 0, 0): 500,
+        (0, 0, 1): 500,
+        (0, 1, 0): 1000,
+        (0, 2, 0): 62,
+        (0, 2, 1): 1000,
+    }
+    below = weights - 1e-7
+    assert drawing.maps(below) == drawing.maps(weights)
+
+
+def test_large_maps_are_cut_and_say_so():
+    html = drawing.maps(torch.full((3, 12, 40, 50), 0.02))
+    assert html.count("<svg") == drawing.MOST_HEADS
+    assert html.count("<rect") == drawing.MOST_HEADS * drawing.MOST_TOKENS**2
+    assert (
+        "Shown: the first of 3 sequences, the first 8 of 12 heads, the first 16 of 40" in html
+    )
+    assert "the first 16 of 50 keys." in html
+    assert len(html) < 200_000
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 5, 5), (3, 0, 5), (3, 5, 0)])
+def test_without_weights_there_is_no_map(shape):
+    assert drawing.maps(torch.zeros(shape)) == ""
+    assert drawing.maps(torch.zeros(3, 5, 5, device="meta")) == ""
+
+
+def test_half_precision_is_drawn_and_a_trace_without_weights_is_a_table(wires):
+    assert cells(drawing.maps(torch.eye(2).bfloat16()[None])) == {
+        (0, 0, 0): 1000,
+        (0, 1, 1): 1000,
+    }
+    del wires["weights"]
+    assert "<svg" not in wires._repr_html_()
+
+
+def test_a_wire_that_is_removed_takes_its_step_with_it(wires):
+    again = copy.copy(wires)
+    del wires["z"]
+    assert "z" not in wires.steps
+    wires.clear()
+    assert (wires.steps, len(wires)) == ({}, 0)
+    assert wires._repr_html_().count("<tr>") == 1
+    assert list(again.steps) == list(again) == [*again]
+    assert len(again) == 11
+    assert list(again | {"more": 1})[-1] == "more"

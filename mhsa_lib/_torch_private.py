@@ -1,0 +1,158 @@
+"""Names of PyTorch that are not public, each behind one function and with a fallback.
+
+A private name may be gone in the next version of torch. Whoever only builds and calls an
+attention must not notice, so nothing here is read while ``mhsa_lib`` is imported without being
+ready for its absence. The fallbacks are the cautious answers: where we cannot know whether a
+transform or a hook is at work, we say that one is, and PyTorch's own operations do the work.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd import forward_ad
+from torch.nn.modules import module as _module
+
+GLOBAL_HOOKS = (
+    "_global_forward_hooks",
+    "_global_forward_pre_hooks",
+    "_global_backward_hooks",
+    "_global_backward_pre_hooks",
+)
+MODULE_HOOKS = (
+    "_forward_hooks",
+    "_forward_pre_hooks",
+    "_backward_hooks",
+    "_backward_pre_hooks",
+)
+
+
+# Base classes and decorators must exist when our modules are imported, so these three are
+# looked up here; everything else is looked up when it is asked for.
+try:
+    from torch.utils._python_dispatch import TorchDispatchMode as DispatchMode
+except ImportError:  # pragma: no cover - simulated in tests/mhsa_lib/test_torch_private.py
+
+    class DispatchMode:  # type: ignore[no-redef]
+        """Stands for the base class of our recorder; it cannot be used."""
+
+        def __init__(self) -> None:
+            raise NotImplementedError(
+                f"torch {torch.__version__} has no TorchDispatchMode where we look for it, so "
+                f"trace and trace_ops cannot see operations; use a version of torch that this "
+                f"library was tested with."
+            )
+
+
+try:
+    from torch.utils._pytree import tree_leaves as leaves
+except ImportError:
+
+    def leaves(tree: Any) -> list[Any]:  # type: ignore[misc]
+        """What is in nested tuples, lists and dicts; ``torch.utils._pytree.tree_leaves``."""
+        if isinstance(tree, dict):
+            tree = list(tree.values())
+        if not isinstance(tree, tuple | list):
+            return [tree]
+        return [leaf for branch in tree for leaf in leaves(branch)]
+
+
+try:
+    from torch._C import _are_functorch_transforms_active as functorch_is_active
+except ImportError:
+
+    def functorch_is_active() -> bool:
+        """Whether ``torch.func`` transforms: unknown, so yes."""
+        return True
+
+
+try:
+    from torch._C import _is_tracing as is_jit_tracing
+except ImportError:
+    is_jit_tracing = torch.jit.is_tracing
+
+
+def forward_ad_is_active() -> bool:
+    """Whether forward-mode differentiation has a level open; unknown: yes."""
+    return getattr(forward_ad, "_current_level", 0) >= 0
+
+
+def in_backward_thread() -> bool:
+    """Whether this thread runs a backward pass; unknown: no."""
+    task: Callable[[], int] = getattr(torch._C, "_current_graph_task_id", lambda: -1)
+    return task() != -1
+
+
+def has_global_hooks() -> bool:
+    """Whether a hook acts on all modules of the process; unknown: yes."""
+    return any(getattr(_module, name, True) for name in GLOBAL_HOOKS)
+
+
+def has_hooks(module: nn.Module) -> bool:
+    """Whether a module has a hook of its own, forward or backward; unknown: yes."""
+    return any(getattr(module, name, True) for name in MODULE_HOOKS)
+
+
+def forward_pre_hooks(module: nn.Module) -> list[Any]:
+    """The hooks that act before a module; unknown: none."""
+    return list(getattr(module, "_forward_pre_hooks", {}).values())
+
+
+def is_compiled(module: nn.Module) -> bool:
+    """Whether ``torch.compile`` wraps a module or compiled it in place; unknown: no."""
+    in_place = getattr(module, "_compiled_call_impl", None) is not None
+    return in_place or hasattr(module, "_orig_mod")
+
+
+def is_replica(module: nn.Module) -> bool:
+    """Whether ``nn.DataParallel`` made a module for one call; unknown: no."""
+    return getattr(module, "_is_replica", False)
+
+
+def compiler_is_loaded() -> bool:
+    """Whether torch's compiler has been imported, without which nothing is compiled yet."""
+    return "torch._dynamo" in sys.modules
+
+
+def storage_id(tensor: Tensor) -> int:
+    """Identity of the memory behind a dense tensor, on ``meta`` too."""
+    storage = tensor.untyped_storage()
+    # On meta every address is 0; without the handle those tensors must not look shared.
+    return getattr(storage, "_cdata", storage.data_ptr() or id(tensor))
+
+
+def is_in_place(operation: Any) -> bool:
+    """Whether an operation writes into its arguments; by the sign of its name if need be."""
+    schema = getattr(operation, "_schema", None)
+    if schema is None:
+        return operation.__name__.partition(".")[0].endswith("_")
+    return schema.is_mutable
+
+
+def sparse_parts(tensor: Tensor) -> Iterator[Tensor]:
+    """Indices and values of a sparse COO tensor as they lie in memory, not coalesced."""
+    for name in ("_indices", "_values"):
+        part = getattr(tensor, name, None)
+        if part is not None:
+            yield part()
+
+
+def never_compile(function: Any) -> Any:
+    """Mark a function that dynamo is to call as it is, without tracing into it."""
+    function._torchdynamo_disable = True
+    return function
+
+
+def dynamo_may_break_its_graph() -> bool:
+    """Whether the program that dynamo traces may have several graphs; unknown: no.
+
+    That is, whether it was compiled without ``fullgraph=True``.
+    """
+    try:
+        from torch._dynamo.symbolic_convert import InstructionTranslator
+
+        return not InstructionTranslator.current_tx().one_graph
+    except (ImportError, AttributeError):
+        return False

@@ -1,0 +1,184 @@
+"""A trace as plain HTML: a table of its wires, and a map of weights for every head.
+
+Nothing here needs a stylesheet, a script or matplotlib, so a trace draws itself in every
+notebook. Text and lines take the colour of the page (``currentColor``) and backgrounds are
+clear, so it can be read in dark and in light.
+"""
+
+import math
+from dataclasses import dataclass
+from html import escape
+
+from torch import Tensor
+
+from mhsa_lib.shapes import AXIS_COLOURS
+
+
+@dataclass(frozen=True)
+class Step:
+    """How one wire came about: axes with sizes, strides, "view" or "copy", bytes and FLOPs.
+
+    ``bytes`` is the size of the tensor itself; a view needs no new memory. ``flops`` counts
+    the matrix products since the wire before it, a multiply-add as 2.
+    """
+
+    wire: str
+    axes: dict[str, int | tuple[int, ...]]
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    result: str
+    bytes: int
+    flops: int
+
+    @property
+    def per_pair(self) -> bool:
+        """Whether it has a number for every pair of a query and a key."""
+        return {"query", "key"} <= self.axes.keys()
+
+
+CELL = "padding:.15em .5em;text-align:left;border:0;background:none"
+WORD = CELL + ";white-space:nowrap"
+NUMBER = WORD + ";text-align:right;font-variant-numeric:tabular-nums"
+MOST_TOKENS, MOST_HEADS = 16, 8
+"""Queries, keys and heads of a map that is drawn; of larger ones the first."""
+COLUMNS = {
+    "wire": WORD,
+    "axes": WORD,
+    "result": WORD,
+    "size": WORD,
+    "bytes": NUMBER,
+    "FLOPs": NUMBER,
+    "stride": WORD,
+}
+
+
+def table(name: str, rows: list[Step]) -> str:
+    """A table with a row per wire, readable without colour and by a screen reader."""
+    largest = max((row.bytes for row in rows), default=0) or 1
+    head = "".join(
+        f'<th scope="col" style="{style}">{title}</th>' for title, style in COLUMNS.items()
+    )
+    body = "".join(_row(row, largest) for row in rows)
+    caption = (
+        f"Wires of {escape(name)}, in order of computation. Bars show bytes, the longest is "
+        f"{short(largest)}; filled bars have both a query and a key axis. FLOPs are those of "
+        "matrix products."
+    )
+    return (
+        f'<div class="mhsa-ledger"><p style="margin:0 0 .3em">{caption}</p>'
+        f'<div role="region" tabindex="0" aria-label="Wires of {escape(name)}" '
+        'style="overflow-x:auto;max-width:100%">'
+        '<table style="border-collapse:collapse;font-size:.85em;color:inherit;margin:0">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
+    )
+
+
+def maps(weights: Tensor) -> str:
+    """A square for every head, a cell for every weight: clear is 0, solid is 1.
+
+    ``weights`` (…, head, query, key). Rows are queries, columns are keys. Of several sequences
+    the first is drawn, of many tokens or heads the first ones, and a note says so.
+
+    >>> import torch
+    >>> maps(torch.eye(2)[None]).count("<rect")
+    2
+    """
+    n_sequences = math.prod(weights.shape[:-3])
+    if not weights.numel() or weights.is_meta:
+        return ""
+    first = weights.detach().reshape(n_sequences, *weights.shape[-3:])[0]
+    n_head, n_query, n_key = first.shape
+    shown = first[:MOST_HEADS, :MOST_TOKENS, :MOST_TOKENS].float().cpu()
+    notes = [
+        f"the first {f'{most} ' if most > 1 else ''}of {n} {what}"
+        for what, n, most in (
+            ("sequences", n_sequences, 1),
+            ("heads", n_head, MOST_HEADS),
+            ("queries", n_query, MOST_TOKENS),
+            ("keys", n_key, MOST_TOKENS),
+        )
+        if n > most
+    ]
+    note = f" Shown: {', '.join(notes)}." if notes else ""
+    figures = "".join(_map(head, i, n_head) for i, head in enumerate(shown.tolist()))
+    return (
+        '<div class="mhsa-maps"><p style="margin:.6em 0 .3em">Weights of each head: rows are '
+        f"queries, columns are keys, clear is 0 and solid is 1.{note}</p>"
+        f'<div style="display:flex;flex-wrap:wrap;gap:.8em">{figures}</div></div>'
+    )
+
+
+def _map(rows: list[list[float]], head: int, n_head: int) -> str:
+    cells = "".join(
+        f'<rect x="{j}" y="{i}" width="1" height="1" fill-opacity="{level / 1000:g}"/>'
+        for i, row in enumerate(rows)
+        for j, weight in enumerate(row)
+        if (level := _level(weight))
+    )
+    width, height = len(rows[0]), len(rows)
+    label = (
+        f"Head {head} of {n_head}, numbered from 0: weights of {height} queries, one a row, on "
+        f"{width} keys"
+    )
+    # One size a cell, so that maps of different numbers of tokens can be compared.
+    return (
+        f'<figure style="margin:0"><svg role="img" aria-label="{label}" '
+        f'viewBox="0 0 {width} {height}" width="{width * 0.7:g}em" height="{height * 0.7:g}em" '
+        'fill="currentColor" shape-rendering="crispEdges" '
+        f'style="display:block;outline:1px solid currentColor">{cells}</svg>'
+        f'<figcaption style="font-size:.85em;color:inherit">head {head}</figcaption></figure>'
+    )
+
+
+def _level(weight: float) -> int:
+    """A weight in thousandths of the fixed scale from 0 to 1; NaN is 0.
+
+    A quarter is added before rounding down, so that fractions such as 1/2 and 1/16 are far from
+    a step: the same picture on every machine, whatever the last digit.
+    """
+    return 0 if weight != weight else int(min(max(weight, 0.0), 1.0) * 1000 + 0.25)
+
+
+def short(number: int) -> str:
+    """A count in at most four digits: exact below ten thousand, then k, M, G, T, P.
+
+    >>> short(3456), short(33_554_432), short(1_073_741_824)
+    ('3456', '33.6 M', '1.07 G')
+    """
+    if number < 10_000:
+        return str(number)
+    thousands = min((len(str(round(number * 1.0005))) - 1) // 3, 6)
+    return f"{number / 1000**thousands:.3g} {' kMGTPE'[thousands]}"
+
+
+def _row(row: Step, largest: int) -> str:
+    chips = "".join(_chip(axis, size) for axis, size in row.axes.items())
+    stride = ", ".join(map(str, row.stride))
+    filled = "currentColor" if row.per_pair else "transparent"
+    bar = (
+        '<span aria-hidden="true" style="display:inline-block;height:.8em;min-width:1px;'
+        f"width:{6 * row.bytes / largest:.3f}em;border:1px solid currentColor;"
+        f'background:{filled};opacity:.7"></span>'
+    )
+    return (
+        f'<tr><th scope="row" style="{WORD}"><code>{escape(row.wire)}</code></th>'
+        f'<td style="{WORD}">{chips}</td><td style="{WORD}">{escape(row.result)}</td>'
+        f'<td style="{WORD}">{bar}</td>'
+        f'<td style="{NUMBER}">{short(row.bytes)}</td>'
+        f'<td style="{NUMBER}">{short(row.flops)}</td>'
+        f'<td style="{WORD}">({stride})</td></tr>'
+    )
+
+
+def _chip(axis: str, size: int | tuple[int, ...]) -> str:
+    colour = AXIS_COLOURS.get(axis, "#6b6b6b")
+    return (
+        f'<span style="display:inline-block;margin:0 .2em .1em 0;padding:0 .4em;'
+        f"border-radius:.3em;background:{colour};color:{_readable_on(colour)}"
+        f'">{escape(axis)}&nbsp;{escape(str(size))}</span>'
+    )
+
+
+def _readable_on(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#fff"

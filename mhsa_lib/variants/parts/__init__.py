@@ -1,1 +1,0 @@
-"""Parts of variants: heads mixed with each other (``composition``), or chosen (``routing``)."""
