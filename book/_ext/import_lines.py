@@ -128,10 +128,10 @@ def _order(line: str) -> tuple[bool, bool, str]:
 
 def add(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Write both into the lines of one docstring, in place."""
-    module, own = defined(name)
+    module, own = (name, "") if what == "module" else defined(name)
     lines[:] = with_imports(lines, module)
     if what in DOCUMENTED:
-        lines[:0] = [".. rst-class:: book-import", "", f"``{import_line(module, own)}``", ""]
+        lines[:0] = [".. container:: book-import", "", f"   ``{import_line(module, own)}``", ""]
 
 
 def defined(name: str) -> tuple[str, str]:
@@ -140,8 +140,11 @@ def defined(name: str) -> tuple[str, str]:
     >>> import mhsa_lib
     >>> defined("mhsa_lib.masks.causal")
     ('mhsa_lib.masks.predicates', 'causal')
+    >>> import mhsa_book.plots  # has a function and a module of one name
+    >>> defined("mhsa_book.plots.arcs")
+    ('mhsa_book.plots.arcs', 'arcs')
     """
-    module = name
+    module = name.rpartition(".")[0]
     while module not in sys.modules:
         module = module.rpartition(".")[0]
     own = name[len(module) + 1 :]

@@ -24,7 +24,7 @@ def test_every_name_shows_its_import_line(entries):
         for page, name, entry in entries
         if not re.fullmatch(
             rf"from mhsa_\w+(\.\w+)* import {name.rpartition('.')[2]}",
-            line.get_text() if (line := entry.select_one("p.book-import")) else "",
+            line.get_text() if (line := entry.select_one(".book-import p")) else "",
         )
     ]
     assert bare == []
