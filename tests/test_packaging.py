@@ -121,7 +121,7 @@ def test_it_can_be_imported_without_linux_and_without_utf_8_as_the_default():
 def test_a_release_has_the_wheel_that_the_first_cell_names(site):
     workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
     named = re.search(r"mhsa_lib-(\S+?)-py3-none-any\.whl", bootstrap())
-    (info,) = site.glob("*.dist-info")
+    (info,) = site.glob("mhsa_lib-*.dist-info")
     assert info.name == f"mhsa_lib-{named[1]}.dist-info"
     expected = named[0].replace(named[1], "${GITHUB_REF_NAME#v}")
     assert f'test -f "/tmp/wheel/{expected}"' in workflow
