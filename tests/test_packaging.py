@@ -1,7 +1,9 @@
 """The library installs alone: what it declares is what it needs, and it is quick to import."""
 
+import re
 import subprocess
 import sys
+from fnmatch import fnmatch
 from importlib.metadata import PathDistribution
 from pathlib import Path
 from zipfile import ZipFile
@@ -9,7 +11,8 @@ from zipfile import ZipFile
 import pytest
 
 from tests.helpers.distributions import closure, link
-from tools import PACKAGES
+from tools import PACKAGES, ROOT
+from tools.build.repository import bootstrap
 from tools.check import wheel
 
 HEAVY = ["bertviz", "ipywidgets", "IPython", "jupyter_client", "matplotlib", "transformers"]
@@ -68,13 +71,13 @@ def test_importing_the_library_imports_no_plotting_or_model_library():
 def test_importing_the_library_takes_less_than_a_third_of_a_second_beyond_torch(capsys):
     code = (
         "import time, torch\n"
-        "start = time.perf_counter()\n"
+        "start = time.process_time()\n"  # its own, whatever else the machine does
         "import mhsa_lib\n"
-        "print(time.perf_counter() - start)"
+        "print(time.process_time() - start)"
     )
     command = [sys.executable, "-c", code]
     best = 1.0
-    for _ in range(3):  # a busy machine may be slow once
+    for _ in range(3):  # the first may compile
         best = min(best, float(subprocess.check_output(command, text=True)))
         if best < 0.3:
             break
@@ -113,3 +116,14 @@ def test_it_can_be_imported_without_linux_and_without_utf_8_as_the_default():
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     assert done.stdout == "imported on win32\nimported on darwin\n"
+
+
+def test_a_release_has_the_wheel_that_the_first_cell_names(site):
+    workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    named = re.search(r"mhsa_lib-(\S+?)-py3-none-any\.whl", bootstrap())
+    (info,) = site.glob("mhsa_lib-*.dist-info")
+    assert info.name == f"mhsa_lib-{named[1]}.dist-info"
+    expected = named[0].replace(named[1], "${GITHUB_REF_NAME#v}")
+    assert f'test -f "/tmp/wheel/{expected}"' in workflow
+    (pushed,) = re.findall(r'tags: \["(.*)"\]', workflow)
+    assert fnmatch(f"v{named[1]}", pushed)

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
-import mhsa_lib
+from mhsa_book import one_file
 from mhsa_book.equivalence import wall
 from mhsa_book.equivalence.own import SIZES, own
 from mhsa_lib import masks, variants
 
-FILE = Path(mhsa_lib.__file__).parent / "one_file.py"
+FILE = Path(one_file.__file__)
 ALONE = """
 import builtins, doctest, sys
 usual = builtins.__import__

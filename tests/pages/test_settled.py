@@ -29,6 +29,35 @@ def test_a_page_does_not_move_while_it_comes(chromium, address, size, notebook, 
     assert shown == "visible"
 
 
+WIDTHS = """() => [...document.querySelectorAll("article p")].map((one) => {
+  const range = document.createRange();
+  range.selectNodeContents(one);
+  return [...range.getClientRects()].map((line) => Math.round(line.width));
+})"""
+
+
+@pytest.mark.parametrize("letters", ["serif", "italic"])
+def test_letters_that_come_late_wait_for_the_next_page(chromium, served, letters):
+    """Also when a style sheet with letters of its own is added later, as MathJax adds one."""
+    context = chromium.new_context(viewport=PHONE)
+    tab = context.new_page()
+
+    def when_shown(route):
+        tab.wait_for_function("performance.getEntriesByType('paint').length > 1")
+        route.continue_()
+
+    tab.route(f"**/{letters}.woff2", when_shown)
+    with tab.expect_event("requestfinished", lambda one: f"{letters}.woff2" in one.url):
+        tab.goto(f"{served}/notebooks/08_w_o.html", wait_until="load")
+    tab.evaluate("MathJax.startup.promise")
+    before = tab.evaluate(WIDTHS)
+    tab.add_style_tag(content="@font-face { font-family: Other; src: local(Other); }")
+    tab.wait_for_timeout(500)
+    after = tab.evaluate(WIDTHS)
+    context.close()
+    assert after == before
+
+
 def test_mathjax_comes_only_where_there_is_a_formula(pages):
     loads = {
         page.name: any("mathjax" in str(script.get("src")) for script in page.soup("script"))

@@ -18,6 +18,16 @@ SETTINGS = ("pyproject.toml", "_toc.yml", "package.json", "tsconfig.json")
 PARTS = (*PACKAGES, "tests", "tools", "notebooks", *SETTINGS)
 
 
+WALKS = [
+    "Add a mask",
+    "Change a label in a figure",
+    "Add a variant",
+    "Add a mutant",
+    "Add a figure",
+    "Add a chapter",
+]
+
+
 def walk(title: str) -> list[tuple[str, str]]:
     """The blocks of one walk in order: language and text."""
     section = TEXT.partition(f"### {title}\n")[2]
@@ -61,7 +71,7 @@ def follow(folder: Path, title: str) -> None:
 
 def test_the_walks_are_those_that_are_followed():
     titles = re.findall(r"^### (.*)$", TEXT, re.MULTILINE)
-    assert titles == ["Add a variant", "Add a mutant", "Add a figure", "Add a chapter"]
+    assert titles == WALKS
     assert all(any(language == "sh" for language, _ in walk(title)) for title in titles)
 
 
@@ -71,10 +81,15 @@ def test_a_variant_and_its_mutant(copy):
     follow(copy, "Add a mutant")
 
 
-def test_a_figure(copy):
+def test_a_mask(copy):
+    follow(copy, "Add a mask")
+
+
+@pytest.mark.parametrize("title", ["Change a label in a figure", "Add a figure"])
+def test_a_figure(copy, title):
     if not (ROOT / "node_modules").exists():
         missing("no node_modules: run `make book`")
-    follow(copy, "Add a figure")
+    follow(copy, title)
 
 
 @pytest.mark.slow

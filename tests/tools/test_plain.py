@@ -1,6 +1,7 @@
 """The plain edition: no MyST is left, nothing else is changed, and answers are folded."""
 
 import functools
+import re
 
 import nbformat
 import pytest
@@ -151,8 +152,15 @@ def test_the_last_cell_names_the_notebooks_beside_this_one():
 def test_a_solution_folds_and_says_where_its_code_is():
     text = plain_text(EXERCISE)
     assert text.startswith("<details>\n<summary>Solution</summary>\n\nThe strides are (84, 4).")
-    assert "folded cell below" in text
+    assert "The next cell, titled Solution, has the code." in text
     assert text.endswith("</details>")
+
+
+def test_no_text_speaks_of_a_page_that_is_not_there(both):
+    _, new = both
+    only_there = re.compile(r"(this|on the|in the|inside the) page\b|folded (cell|here)", re.I)
+    found = [(c.id, said[0]) for c in markdown(new) for said in only_there.finditer(c.source)]
+    assert found == []
 
 
 def test_a_box_keeps_lists_formulas_and_roles():

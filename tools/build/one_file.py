@@ -3,7 +3,7 @@
 from tools import ROOT
 from tools.build.symptoms import FOLDER
 
-SOURCE = ROOT / "mhsa_lib" / "one_file.py"
+SOURCE = ROOT / "mhsa_book" / "one_file.py"
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ ROLE = re.compile(r"\{([\w:]+)\}`([^`]+)`|(`+)(?!`).*?(?<!`)\3(?!`)", re.DOTALL)
 """A role; or code in a line, in which nothing is a role."""
 OPTION = re.compile(r":[\w-]+:.*\n?")
 FOLDED = "<details>\n<summary>{title}</summary>\n\n{body}\n\n</details>"
-CODE_BELOW = "*The code stands in the folded cell below.*"
+CODE_NEXT = "*The next cell, titled Solution, has the code.*"
 
 
 def plain(text: str) -> str:
@@ -41,7 +41,8 @@ def plain(text: str) -> str:
     One head of [Shazeer (2019)](https://arxiv.org/abs/1911.02150).
     """
     blocks = [_bracketed_once(block) for block in _blocks(text) if block]
-    return re.sub(r"\n{3,}", "\n\n", "\n\n".join(blocks)).strip()
+    joined = re.sub(r"\n{3,}", "\n\n", "\n\n".join(blocks)).strip()
+    return joined.replace("this page", "this notebook")
 
 
 def _bracketed_once(text: str) -> str:
@@ -68,7 +69,7 @@ def _blocks(text: str) -> Iterator[str]:
         if not is_directive:
             body = roles(part).strip("\n")
             if solution:
-                body = FOLDED.format(title="Solution", body=f"{body}\n\n{CODE_BELOW}".strip())
+                body = FOLDED.format(title="Solution", body=f"{body}\n\n{CODE_NEXT}".strip())
                 solution = ""
             yield body
             continue

@@ -20,11 +20,19 @@ def test_a_large_product_takes_the_time():
     assert tuple(found) == profiles.KINDS
     assert found["products"] > found["softmax"] > 0
     assert found["fused kernel"] == found["copies and sums"] == 0
-    start = perf_counter()
-    for _ in range(5):
-        torch.softmax(a @ a, dim=-1)
-    took = 1000 * (perf_counter() - start) / 5
-    assert 0.3 * took < sum(found.values()) < 3 * took
+
+
+def test_the_kinds_together_take_the_time_of_the_call():
+    a, ratios = torch.randn(700, 700), []
+    for _ in range(5):  # other programs may take the time of one of both
+        found = profiles.milliseconds(Entrant(lambda: torch.softmax(a @ a, dim=-1)))
+        start = perf_counter()
+        for _ in range(5):
+            torch.softmax(a @ a, dim=-1)
+        ratios.append(sum(found.values()) / (1000 * (perf_counter() - start) / 5))
+        if 0.3 < ratios[-1] < 3:
+            return
+    pytest.fail(f"the kinds take {ratios} times what the call does")
 
 
 def test_what_is_no_operation_is_a_call():
