@@ -45,7 +45,7 @@ SHOW_EXAMPLES = [
     "mhsa_lib.rope.pairing",
     "mhsa_lib.rope.rotary_split",
     "mhsa_lib.accept.parameters",
-    "mhsa_lib.convert.by_head",
+    "mhsa_lib.convert.grouping",
     "mhsa_lib.tracing.hooks",
     "mhsa_lib.tracing.ledger",
     "mhsa_lib.tracing.wires",

@@ -165,7 +165,8 @@ def test_both_names_and_both_places_of_a_stretch_are_read(kind, key, stretch):
     expected, _ = theirs(source, rotary, x)
     given[key] = given.pop("rope_type")
     source.config.rope_parameters = dict(given)
-    assert_close(convert.from_deepseek(source)(x, mask=masks.causal), expected)
+    ours = convert.from_deepseek(source, verify=False)  # the library itself reads it no more
+    assert_close(ours(x, mask=masks.causal), expected)
 
     class Old:  # before transformers 5
         rope_theta = given.pop("rope_theta")
@@ -174,20 +175,21 @@ def test_both_names_and_both_places_of_a_stretch_are_read(kind, key, stretch):
         rope_interleave = True
 
     source.config = Old()
-    assert_close(convert.from_deepseek(source)(x, mask=masks.causal), expected)
+    ours = convert.from_deepseek(source, verify=False)
+    assert_close(ours(x, mask=masks.causal), expected)
 
 
 @pytest.mark.bothways
 @pytest.mark.parametrize("kind", PARTS)
 def test_what_is_not_converted_is_refused(kind):
-    words = "Linear has no conversion by from_deepseek; only DeepseekV2Attention or DeepseekV3"
+    words = "Linear has no conversion by convert.from_deepseek; only DeepseekV2Attention or"
     with pytest.raises(TypeError, match=words):
         convert.from_deepseek(nn.Linear(12, 12))
     for name in ("q_b_proj", "kv_b_proj"):
         source, _ = deepseek(kind)
         linear = getattr(source, name)
         linear.bias = nn.Parameter(rand(linear.out_features))
-        with pytest.raises(ValueError, match=f"{name} has a bias, which latent attention has"):
+        with pytest.raises(ValueError, match=f"{name}.bias has no place in what Deepseek"):
             convert.from_deepseek(source)
     source, _ = deepseek(kind)
     source.kv_b_proj.register_forward_hook(lambda *args: None)
@@ -196,15 +198,15 @@ def test_what_is_not_converted_is_refused(kind):
     ):
         convert.from_deepseek(source)
     source, _ = deepseek(kind)
-    source.kv_a_layernorm = nn.RMSNorm(6)
+    source.kv_a_layernorm = nn.RMSNorm(6).double()
     with pytest.raises(
-        ValueError, match=r"kv_a_layernorm=RMSNorm has no conversion .*; only De"
+        ValueError, match=r"'RMSNorm' object has no attribute .*has no conversion"
     ):
         convert.from_deepseek(source)
     source, _ = deepseek(kind)
     inject_adapter_in_model(LoraConfig(r=2, target_modules=["q_a_proj"]), source)
     with pytest.raises(
-        ValueError, match=r"q_a_proj=Linear .*has no conversion .*merge_and_unload"
+        ValueError, match=r"q_a_proj\.weight but .*has no conversion .*merge_and_unload"
     ):
         convert.from_deepseek(source)
 
@@ -212,7 +214,7 @@ def test_what_is_not_converted_is_refused(kind):
 def test_a_class_of_the_same_name_from_elsewhere_is_refused():
     """Checkpoints bring code of their own along, with these names and other functions."""
     foreign = type("DeepseekV3Attention", (nn.Module,), {"forward": lambda self, x: x})()
-    with pytest.raises(TypeError, match=r"DeepseekV3Attention .*has no conversion by from_d"):
+    with pytest.raises(TypeError, match=r"DeepseekV3Attention .*has no conversion by convert"):
         convert.from_deepseek(foreign)
 
 
@@ -220,5 +222,5 @@ def test_a_class_of_the_same_name_from_elsewhere_is_refused():
 def test_a_way_to_attend_of_ones_own_is_refused(kind):
     module, _ = deepseek(kind)
     module.config._attn_implementation = "mine"
-    with pytest.raises(ValueError, match="_attn_implementation='mine' is not a way to attend"):
+    with pytest.raises(ValueError, match="_attn_implementation='mine' is not an attention of"):
         convert.from_deepseek(module)

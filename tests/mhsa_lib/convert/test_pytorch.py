@@ -75,7 +75,7 @@ def test_dropout_of_nn_multiheadattention_comes_along():
 
 @pytest.mark.nohook  # the shape hook refuses a wrong Python type before we do
 def test_from_torch_refuses_the_wrong_module_by_name():
-    words = r"Linear is not converted by convert\.from_torch; only MultiheadAttention is "
+    words = r"Linear has no conversion by convert\.from_torch; only MultiheadAttention is "
     words += "known there: pass"
     with pytest.raises(TypeError, match=words):
         convert.from_torch(nn.Linear(2, 2))

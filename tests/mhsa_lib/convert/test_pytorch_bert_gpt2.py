@@ -49,7 +49,7 @@ def test_dropout_on_the_weights_comes_along(name):
 @pytest.mark.parametrize("name", ["from_bert", "from_gpt2"])
 def test_the_wrong_module_is_refused_by_name(name):
     words = (
-        rf"Linear is not converted by convert\.{name}; only .*Attention or .* is known "
+        rf"Linear has no conversion by convert\.{name}; only .*Attention or .* is known "
         "there: pass"
     )
     with pytest.raises(TypeError, match=words):

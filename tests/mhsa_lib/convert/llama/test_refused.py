@@ -83,8 +83,8 @@ def test_what_was_added_is_refused_by_name(kind):
     packed = "qkv_proj" if kind == "phi3" else "q_proj"
     module = source(kind)
     inject_adapter_in_model(LoraConfig(r=2, target_modules=[packed]), module)
-    words = rf"{packed}=Linear .*has no conversion .*; only Linear is known there: "
-    words += r".*merge_and_unload"
+    words = rf"has no parameter {packed}\.weight but .*base_layer.* has no conversion by "
+    words += r"convert\.from_llama; .*merge_and_unload"
     with pytest.raises(ValueError, match=words):
         convert.from_llama(module)
     module = source(kind)
@@ -95,9 +95,9 @@ def test_what_was_added_is_refused_by_name(kind):
     module.register_forward_hook(hooks.watching(lambda *args: None))
     convert.from_llama(module)
     if hasattr(module, "q_norm"):
-        module.q_norm = nn.LayerNorm(6)
+        module.q_norm = nn.LayerNorm(6).double()
         with pytest.raises(
-            ValueError, match=r"q_norm=LayerNorm has no conversion .*; only \w+R"
+            ValueError, match=r"'LayerNorm' .*no attribute '.*eps.*has no conversion"
         ):
             convert.from_llama(module)
 
@@ -110,9 +110,7 @@ def test_a_forward_grafted_from_a_class_of_the_same_name_is_refused(monkeypatch)
     exec(code, vars(copied))
     for forward in (copied.LlamaAttention.forward, functools.partialmethod(print, end="")):
         monkeypatch.setattr(type(module), "forward", forward)
-        with pytest.raises(
-            ValueError, match=r"LlamaAttention has the forward .*, which has no"
-        ):
+        with pytest.raises(ValueError, match=r"LlamaAttention .*estore what was replaced"):
             convert.from_llama(module)
 
 
@@ -135,7 +133,7 @@ def test_a_way_to_attend_of_ones_own_is_refused_under_any_name(name, monkeypatch
     monkeypatch.setitem(registered, name, lambda *args, **kwargs: None)
     module.config._attn_implementation = name
     with pytest.raises(
-        ValueError, match=f"_attn_implementation='{name}' is not a way to attend"
+        ValueError, match=f"_attn_implementation='{name}' is not an attention of transformers"
     ):
         convert.from_llama(module)
 
