@@ -44,7 +44,7 @@ SHOW_EXAMPLES = [
     "mhsa_lib.masks.polarity",
     "mhsa_lib.rope.pairing",
     "mhsa_lib.rope.rotary_split",
-    "mhsa_lib.accept.parameters",
+    "mhsa_lib.copying",
     "mhsa_lib.convert.grouping",
     "mhsa_lib.tracing.hooks",
     "mhsa_lib.tracing.ledger",
