@@ -18,7 +18,7 @@ BEGAN := $(shell date +%s)
 TOOK = @s=$$(($$(date +%s) - $(BEGAN))); echo; echo "── $(1), $$((s / 60)) min $$((s % 60)) s."
 
 .NOTPARALLEL:
-.PHONY: help book plain vendored test quick lint types related unit figures mutants notebooks compare pages serve slow many mutants-all bench repository clean
+.PHONY: help book plain vendored test quick lint types lengths related unit figures mutants notebooks compare pages serve slow many mutants-all mutation bench repository clean
 
 help:
 	@echo "make book        build the book into _build/html (makes its own environment first)"
@@ -28,9 +28,10 @@ help:
 	@echo "                 needs only what 'make book' needs, and Chromium"
 	@echo "make slow        before a release: all planted mistakes, many random cases, every page"
 	@echo "                 and position of a slider, the figures with a Jupyter server"
-	@echo "make notebooks   run again the notebooks whose code, or whose library, has changed"
+	@echo "make notebooks   run again the notebooks whose code, or what they reach, has changed"
 	@echo "make figures     the live figures: against PyTorch, and in Chromium"
-	@echo "make mutants     plant the mistakes that changed; the tests have to find each of them"
+	@echo "make mutants     plant the mistakes that changed, 60 at most; the tests have to find each"
+	@echo "make mutation    let a machine make mistakes in the core, and list what no test noticed"
 	@echo "make serve       read the built book at http://localhost:8000"
 	@echo "make bench       time ours beside everybody else's, half an hour on a quiet machine"
 	@echo "make repository URL=https://…   change the repository's address everywhere"
@@ -72,7 +73,7 @@ serve:
 
 # --- the checks ------------------------------------------------------------------------------
 # What tells most in the least time comes first.
-test: lint types unit mutants figures book compare pages
+test: lint types lengths unit mutants figures book compare pages
 	$(call TOOK,All of it holds)
 
 quick: lint types related
@@ -89,6 +90,9 @@ lint: vendored
 	$(STEP) "Lint (4 of 6): spelling" .venv/bin/codespell
 	$(STEP) "Lint (5 of 6): JavaScript format" node_modules/.bin/prettier --check --log-level warn $(SCRIPTS)
 	$(STEP) "Lint (6 of 6): JavaScript types" node_modules/.bin/tsc
+
+lengths: $(READY)
+	$(STEP) "How long chapters and packages are" $(PY) -m tools.check.figures
 
 types: $(READY)
 	$(STEP) "Types" $(PY) -m mypy
@@ -123,6 +127,17 @@ slow: many mutants-all
 mutants-all: $(READY)
 	$(STEP) "Planted mistakes, all of them" $(PY) tools/check/mutate.py --all
 
+.mutation/ready: requirements-mutation.txt $(READY)
+	$(STEP) "Mutation tool: .mutation" $(PY) -m pip install -qq --no-deps --upgrade --target .mutation -r $<
+	@touch $@
+
+# On a copy: mutmut leaves a folder of its own where it runs, which no other tool is to walk into.
+mutation: .mutation/ready
+	@rm -rf build/mutation && mkdir -p build/mutation
+	@cp -r pyproject.toml tests $(wildcard mhsa_lib mhsa_book) build/mutation
+	@cd build/mutation && export PYTHONPATH=$(CURDIR)/.mutation && \
+		$(CURDIR)/$(PY) -m mutmut run --max-children 2 && $(CURDIR)/$(PY) -m mutmut results
+
 # The seconds of random cases against the definition, and the examples of every property.
 many: export MHSA_SLOW ?= 600
 many: export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -146,6 +161,6 @@ repository: $(READY)
 	@$(PY) -m tools.build.repository $(URL)
 
 clean:
-	rm -rf .venv .peers _build book/_generated node_modules vendor build *.egg-info
+	rm -rf .venv .peers .mutation _build book/_generated node_modules vendor build *.egg-info
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -52,9 +52,10 @@ def remember(
     ------
     RuntimeError : in the call, for one that a checkpoint repeats, or that ``torch.func``
         transforms without the block
-    ValueError : in the call, for a context (only self-attention grows), another batch, device
-        or dtype than before, no room, positions that do not continue, or keys that reach
-        ``attend`` past the cached wires; at once, for a model that remembers already
+    ValueError : in the call, for a context (only self-attention grows), several tokens without
+        a mask (each would attend to later ones), another batch, device or dtype than before, no
+        room, positions that do not continue, or keys that reach ``attend`` past the cached
+        wires; at once, for a model that remembers already
     TypeError : at once, for stages that do not say what to keep, or a forward pass that takes
         other arguments
 
@@ -181,6 +182,7 @@ class _Call:
         bound = signature(module.forward).bind(*args, **kwargs)
         self._hold_the_past([*bound.arguments.values()][1:3])
         given = within_window(bound.arguments.get("mask"), self.cache.rule)
+        checks.sees_no_future(given, self.positions.shape[-1])
         bound.arguments["mask"] = self.cache.positions.may_look(given, self.attention.n_heads)
         return bound.args, bound.kwargs
 

@@ -114,10 +114,16 @@ class PreallocatedCache:
             kept.zero_()
         self.ring.forget()
 
-    def begin(self, x: Tensor) -> None:
-        """Begin a call with the tokens of x: does it fit, and where do they stand?"""
+    def begin(self, x: Tensor, mask: Any) -> None:
+        """Begin a call with the tokens of x: does it fit, and where do they stand?
+
+        Raises ``ValueError`` for several tokens without a mask, unless a window hides the
+        future from them.
+        """
         same_sequences((self.ring.batch,), self.device, tuple(x.shape[:-2]), x.device)
         self.ring.begin(x.shape[-2])
+        if self.ring.window is None:
+            checks.sees_no_future(mask, x.shape[-2])
 
     def extend(self, *rows: Tensor) -> list[Tensor]:
         """What the call looks at, its own rows (batch, heads, token, width) included.

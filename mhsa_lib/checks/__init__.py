@@ -7,11 +7,13 @@ Mistakes in a type are ``TypeError``, mistakes in a value ``ValueError``.
 from mhsa_lib.checks.ids import ids as ids
 from mhsa_lib.checks.ids import room_for_tokens as room_for_tokens
 from mhsa_lib.checks.tensors import boolean as boolean
+from mhsa_lib.checks.tensors import document_ids as document_ids
 from mhsa_lib.checks.tensors import lengths as lengths
 from mhsa_lib.checks.tensors import mask_fits as mask_fits
 from mhsa_lib.checks.tensors import no_context as no_context
 from mhsa_lib.checks.tensors import reads as reads
 from mhsa_lib.checks.tensors import same_batch as same_batch
+from mhsa_lib.checks.tensors import sees_no_future as sees_no_future
 from mhsa_lib.checks.tensors import shaped as shaped
 from mhsa_lib.checks.tensors import tokens as tokens
 from mhsa_lib.checks.values import divides as divides

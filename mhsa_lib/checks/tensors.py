@@ -134,6 +134,22 @@ def no_context(x: Tensor, context: Tensor | None) -> None:
         )
 
 
+def sees_no_future(mask: Any, n_tokens: int) -> None:
+    """Several tokens that come through a cache at once need a mask.
+
+    >>> sees_no_future(None, n_tokens=3)
+    Traceback (most recent call last):
+    ...
+    ValueError: 3 tokens came through a cache at once with mask=None, so each would ...
+    """
+    if mask is None and n_tokens > 1:
+        raise ValueError(
+            f"{n_tokens} tokens came through a cache at once with mask=None, so each would "
+            f"attend to later ones, which it cannot when it comes alone; pass "
+            f"mask=masks.causal, or one token at a time."
+        )
+
+
 def boolean(mask: Any) -> None:
     """A mask is a boolean tensor, True where a query may look.
 
@@ -194,13 +210,30 @@ def lengths(given: Any) -> Tensor:
     ValueError: lengths=[3, -1] holds a negative length; the least is 0.
     """
     words = f"lengths are whole numbers, one per sequence, not {given!r}; say [3, 4]."
-    try:
-        # On a CPU even under a default device that holds no numbers, such as meta.
-        ends = given if isinstance(given, Tensor) else torch.as_tensor(given, device="cpu")
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise TypeError(words) from error
-    if ends.dtype not in _INTEGERS or ends.ndim == 0 or ends.is_meta:
-        raise TypeError(words)
+    ends = _whole_numbers(given, words)
     if (ends < 0).any():
         raise ValueError(f"lengths={ends.tolist()} holds a negative length; the least is 0.")
     return ends
+
+
+def document_ids(given: Any) -> Tensor:
+    """Whole numbers (…, seq), the document of every token: a list, array or tensor.
+
+    >>> document_ids([0.5, 1.0])
+    Traceback (most recent call last):
+    ...
+    TypeError: ids are whole numbers, one for each token, not [0.5, 1.0]; say [0, 0, 1].
+    """
+    words = f"ids are whole numbers, one for each token, not {given!r}; say [0, 0, 1]."
+    return _whole_numbers(given, words)
+
+
+def _whole_numbers(given: Any, words: str) -> Tensor:
+    try:
+        # On a CPU even under a default device that holds no numbers, such as meta.
+        numbers = given if isinstance(given, Tensor) else torch.as_tensor(given, device="cpu")
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(words) from error
+    if numbers.dtype not in _INTEGERS or numbers.ndim == 0 or numbers.is_meta:
+        raise TypeError(words)
+    return numbers

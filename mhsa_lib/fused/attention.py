@@ -183,8 +183,9 @@ class FusedMultiHeadAttention(PackedProjection, Decodes):
 
         ``masks.causal``, ``sliding_window`` and ``padding`` say how far they reach, so that no
         (query × key) tensor is made, except where it is small (``dispatch``). A pass with a
-        cache has no gradients. It raises ``ValueError`` for a context, another batch, dtype or
-        device, no room, or positions that do not continue.
+        cache has no gradients. It raises ``ValueError`` for a context, several tokens without a
+        mask (each would attend to later ones), another batch, dtype or device, no room, or
+        positions that do not continue.
         """
         if cache is not None:
             checks.no_context(x, context)
@@ -203,7 +204,7 @@ class FusedMultiHeadAttention(PackedProjection, Decodes):
     def _continued(self, x: Tensor, mask: Any, cache: KeyValueCache) -> Tokens:
         """A pass over new tokens, which counts when W_O too has ended without an error."""
         q, k, v = self._project(x, None)
-        cache.begin(x)
+        cache.begin(x, mask)
         k, v = cache.extend(k, v)
         z = self._attend(q, k, v, cache.may_look(mask, self.n_heads))
         y = self.W_O(_concat(z))

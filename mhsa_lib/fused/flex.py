@@ -55,8 +55,9 @@ def _blocks(
     mask = mask.to(device)
     # A tensor, because a number would be a constant of the compiled kernel.
     shift = torch.tensor(n_key - n_query, device=device)
-    position = torch.zeros(1, dtype=torch.long, device=device)
-    probe = mask.allows(position[:, None], position)
+    # The first and the last position: what a rule refuses it refuses here, not in the kernel.
+    position = torch.tensor([0, max(n_key - 1, 0)], device=device)
+    probe = mask.allows(position[:, None], position)[..., :1, :1]
     asked = probe.expand(*probe.shape[:-2], n_query, n_key)
     checks.mask_fits(asked, (batch, n_heads, n_query, n_key))
     by_batch, by_head = ((1,) * 4 + tuple(probe.shape))[-4:-2]

@@ -112,7 +112,7 @@ class FusedLatentAttention(Decodes):
 
     def _continued(self, x: Tensor, mask: Any, cache: PreallocatedCache) -> Tensor:
         checks.tokens("x", x, self.d_model)
-        cache.begin(x)
+        cache.begin(x, mask)
         positions = cache.ring.positions(x.device)
         q, latent, k_rope = self.attention.project(x, x, positions)
         (rows,) = cache.extend(torch.cat([latent, k_rope], dim=-1)[:, None].to(q.dtype))

@@ -39,8 +39,7 @@ def attend_under_a_tensor(call: Call) -> HeadOutputs:
 def attend_at_any_length(call: Call) -> HeadOutputs:
     """What is recorded now is run with other lengths later: no decision may rest on them."""
     q, k, mask = call.q, call.k, call.mask
-    known = isinstance(mask, masks.Predicate) and mask.structure.exact
-    causal = known and mask.structure == masks.causal.structure
+    causal = isinstance(mask, masks.Predicate) and mask.structure.is_band(ahead=0)
     if causal and _surely_equal(q.shape[-2], k.shape[-2]):
         return attend_causally_by_sdpa(call)
     return attend_by_sdpa(call) if mask is None else attend_under_a_tensor(call)

@@ -13,6 +13,7 @@ from mhsa_lib.masks.polarity import to_torch as to_torch
 from mhsa_lib.masks.predicates import Predicate as Predicate
 from mhsa_lib.masks.predicates import causal as causal
 from mhsa_lib.masks.predicates import custom as custom
+from mhsa_lib.masks.predicates import documents as documents
 from mhsa_lib.masks.predicates import key_padding as key_padding
 from mhsa_lib.masks.predicates import padding as padding
 from mhsa_lib.masks.predicates import prefix as prefix

@@ -189,8 +189,45 @@ def padding(lengths: Any) -> Predicate:
     )
 
 
+def documents(ids: Any) -> Predicate:
+    """A query may attend to the keys of its own document: several texts packed into one row.
+
+    ``ids`` (seq,), the same for every sequence, or (batch, seq) are whole numbers, a list, an
+    array or a tensor, and are copied: the document of every token. A negative id is padding,
+    which attends to nothing and which nothing attends to. Together with ``causal`` each
+    document is read as if it were alone. In a cache the ids are those of the whole text.
+    Raises ``TypeError`` for ids that are no whole numbers, and ``ValueError`` in a call with
+    more tokens than ids.
+
+    >>> from mhsa_lib.masks import picture
+    >>> picture(causal & documents([[0, 0, 1], [0, 1, -1]]), 3)
+    ■··  ■··
+    ■■·  ·■·
+    ··■  ···
+    """
+    given = checks.document_ids(ids)
+    few = given.numel() <= MOST_NAMED
+    name = given.tolist() if few else f"ids of shape {tuple(given.shape)}"
+    reach = rules.longest_document(given) - 1
+    return Predicate(
+        rules.documents(given), f"documents({name})", Structure(Band(ahead=reach, behind=reach))
+    )
+
+
+MOST_NAMED = 64
+"""Ids that the name of a mask of documents lists; of more it says the shape."""
+
+
 def custom(rule: Any) -> Predicate:
     """Your own rule about index tensors ``query`` (query, 1) and ``key`` (key).
+
+    The rule must answer for every pair on its own, because it is asked about parts of a
+    sequence: what it says about some queries and keys is what it says about them among all
+    others. A rule that reads its index tensors as a whole (``key == key.max()``), or returns a
+    ready (n, n) tensor, raises ``ValueError``. Axes of the batch and of the heads come before
+    (query, key), so a rule about a tensor (batch, seq) makes room for them:
+    ``table[:, None, query] == table[:, None, None, key]``. For packed documents there is
+    ``documents``.
 
     It is asked anew in every call, so it may read a tensor that changes between calls.
 

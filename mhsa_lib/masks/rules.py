@@ -92,6 +92,80 @@ def padding(ends: Tensor, *, of_queries: bool) -> Padding:
 
 
 @dataclass(frozen=True)
+class Documents(Rule):
+    """Keys of the query's own document.
+
+    ``table`` (…, seq + 1) ends with a column of padding, which stands for all positions outside
+    of the text.
+    """
+
+    ids: Any
+    table: Tensor = field(compare=False, repr=False)
+
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        self._has_ids_for(query, key)
+        own, other = self._of(query), self._of(key)
+        return (own == other) & (own >= 0)
+
+    def _of(self, position: Tensor) -> Tensor:
+        table = self.table.to(position.device)
+        n_ids = table.shape[-1] - 1
+        outside = (position < 0) | (position >= n_ids)
+        position = torch.where(outside, n_ids, position)
+        if table.ndim == 1:
+            return table[position]
+        # (head, query, key) follow the axes of the batch, which positions in a cache have too.
+        position = position[(None,) * (3 - position.ndim)]
+        batch = torch.broadcast_shapes(table.shape[:-1], position.shape[:-3])
+        position = position.expand(*batch, *position.shape[-3:])
+        found = table.expand(*batch, n_ids + 1).gather(-1, position.flatten(-3))
+        return found.view(position.shape)
+
+    def _has_ids_for(self, query: Tensor, key: Tensor) -> None:
+        n_ids = self.table.shape[-1] - 1
+        n_tokens = key.shape[-1] if key.ndim else 0
+        if _readable(query, key) and key.numel() and query.numel():
+            n_tokens = max(n_tokens, int(key.max()) + 1, int(query.max()) + 1)
+        if n_tokens > n_ids:
+            raise ValueError(
+                f"documents has ids of {n_ids} tokens, but was asked about {n_tokens}; give an "
+                f"id to every token of the text, those in the cache included."
+            )
+
+    def to(self, device: torch.device) -> "Documents":
+        """The same rule, with its ids on ``device``."""
+        return replace(self, table=self.table.to(device))
+
+
+def documents(ids: Tensor) -> Documents:
+    """The rule for ids, which are copied.
+
+    >>> documents(torch.tensor([3, 3, 4])) == documents(torch.tensor([3, 3, 4]))
+    True
+    """
+    table = torch.nn.functional.pad(ids.detach().long(), (0, 1), value=-1)
+    return Documents(_nested(ids.tolist()), table)
+
+
+def longest_document(ids: Tensor) -> int:
+    """Tokens from the first of a document to its last, at most; 1 if there are no documents.
+
+    >>> longest_document(torch.tensor([[5, 5, 7, -1], [5, 7, 7, 5]]))
+    4
+    """
+    longest = 1
+    for row in ids.reshape(-1, ids.shape[-1]).cpu() if ids.numel() else ():
+        _, document = row.unique(return_inverse=True)
+        place = torch.arange(len(row), device="cpu")
+        empty = torch.zeros(int(document.max()) + 1, dtype=torch.long, device="cpu")
+        first = empty.scatter_reduce(0, document, place, "amin", include_self=False)
+        last = empty.scatter_reduce(0, document, place, "amax", include_self=False)
+        spans = (last - first + 1)[document[row >= 0]]
+        longest = max(longest, int(spans.max()) if len(spans) else 1)
+    return longest
+
+
+@dataclass(frozen=True)
 class Both(Rule):
     """What two predicates allow."""
 
@@ -153,7 +227,48 @@ class Own(Rule):
         return False
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
-        return self.function(query, key)
+        if not _readable(query, key) or query.ndim < 2 or not key.ndim:
+            return self.function(query, key)
+        try:
+            allowed = self.function(query, key)
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            said = f"raised {str(error).splitlines()[0]!r}"
+            raise ValueError(self._not_by_pair(said, query, key)) from error
+        if isinstance(allowed, Tensor) and allowed.dtype is torch.bool:
+            self._answers_by_pair(allowed, query, key)
+        return allowed
+
+    def _answers_by_pair(self, allowed: Tensor, query: Tensor, key: Tensor) -> None:
+        """Refuse an answer that is another one for a pair alone, because kernels ask in pieces.
+
+        The first query with the last key and the last with the first are asked about again:
+        what is read of all positions, such as a maximum, a count or a ready tensor, differs
+        from what is read of one at one of the ends.
+        """
+        shape = torch.broadcast_shapes(query.shape, key.shape)
+        if not _fits(allowed, shape):
+            raise ValueError(self._not_by_pair(f"answered {tuple(allowed.shape)}", query, key))
+        if not shape.numel() or shape[-2:].numel() == 1:
+            return
+        whole = allowed.expand(torch.broadcast_shapes(allowed.shape, shape))
+        first, last = slice(None, 1), slice(-1, None)
+        for one, other in ((first, last), (last, first)):
+            expected = whole[..., one, other]
+            alone = self.function(query[..., one, :], key[..., other])
+            if not _fits(alone, expected.shape) or (alone != expected).any():
+                raise ValueError(self._not_by_pair("answered otherwise", query, key))
+
+    def _not_by_pair(self, said: str, query: Tensor, key: Tensor) -> str:
+        name = getattr(self.function, "__name__", "rule").strip("<>")
+        return (
+            f"custom({name}) {said} about {query.shape[-2]} queries and {key.shape[-1]} keys, "
+            f"but a rule answers for each pair on its own, (…, query, key), and the same in "
+            f"any part of a sequence; compare positions, and read nothing of all of them. For "
+            f"packed documents use masks.documents(ids); for other tables (batch, seq) let two "
+            f"axes follow the batch, table[:, None, query] == table[:, None, None, key]."
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Own) and self.function is other.function
@@ -180,3 +295,17 @@ class Own(Rule):
 
 def _nested(numbers: Any) -> Any:
     return tuple(map(_nested, numbers)) if isinstance(numbers, list) else numbers
+
+
+def _readable(*positions: Tensor) -> bool:
+    """Whether positions are numbers that may be read: not recorded, transformed or fake."""
+    from mhsa_lib.tracing.watched import only_run  # which needs what this package gives
+
+    return only_run() and all(type(p) is Tensor and not p.is_meta for p in positions)
+
+
+def _fits(allowed: Tensor, shape: torch.Size) -> bool:
+    """Whether an answer broadcasts to (…, query, key), with more axes before them or not."""
+    last = tuple(allowed.shape[-2:])
+    rooms = tuple(shape)[len(shape) - len(last) :]
+    return all(size in (1, room) for size, room in zip(last, rooms, strict=True))

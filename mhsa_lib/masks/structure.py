@@ -78,6 +78,24 @@ class Structure:
     query_lengths: Lengths = None
     exact: bool = False
 
+    def is_band(self, ahead: int | None, behind: int | None = None) -> bool:
+        """Whether exactly this band is allowed and nothing else is forbidden.
+
+        Asked field by field: comparing whole structures with ``==`` is folded by
+        ``torch.compile`` where both are one object, without a guard, so that the compiled
+        program takes every later mask for the first.
+
+        >>> Structure(Band(ahead=0), exact=True).is_band(ahead=0)
+        True
+        """
+        return (
+            self.exact
+            and self.key_lengths is None
+            and self.query_lengths is None
+            and self.band.ahead == ahead
+            and self.band.behind == behind
+        )
+
     def __and__(self, other: "Structure") -> "Structure":
         """What both allow."""
         band = Band(

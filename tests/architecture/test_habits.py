@@ -1,9 +1,9 @@
-"""Habits that break elsewhere: a machine's own encoding, a default chosen by truth."""
+"""Habits that break elsewhere: a machine's encoding, a default chosen by truth, wide lines."""
 
 import ast
 from pathlib import Path
 
-from tests.architecture.library import MODULES, TEXTS, tree
+from tests.architecture.library import MODULES, TEXTS, TREE, tree
 
 
 def without_encoding(file: Path) -> list[str]:
@@ -40,3 +40,21 @@ def chosen_by_truth(module: str) -> list[str]:
 
 def test_a_default_part_stands_in_only_for_none():
     assert {m: found for m in MODULES if (found := chosen_by_truth(m))} == {}
+
+
+SCRIPTS = sorted(
+    script
+    for folder in ("mhsa_lib", "mhsa_book", "tests", "_static")
+    for script in (TREE / folder).rglob("*.*js")
+)
+
+
+def test_a_script_is_no_wider_than_a_screen():
+    assert SCRIPTS
+    wide = {
+        script: line
+        for script in SCRIPTS
+        for line in script.read_text(encoding="utf-8").splitlines()
+        if len(line) > 100
+    }
+    assert wide == {}

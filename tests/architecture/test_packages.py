@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import tomllib
 
+import mhsa_lib
 from tests.architecture.library import MODULES, TREE, VARIANTS, imports, inside, path, tree
 from tools import PACKAGES
 
@@ -131,10 +133,34 @@ def test_every_package_can_be_imported_from_the_top(package):
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
-def test_masks_are_there_at_once():
-    code = "import mhsa_lib; mhsa_lib.masks.causal; assert mhsa_lib.__version__"
-    environment = {"PYTHONPATH": str(TREE), "PATH": os.environ["PATH"]}
-    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+INTERFACE = (
+    "MultiHeadAttention FusedMultiHeadAttention GroupedQueryAttention MultiQueryAttention "
+    "LatentAttention CollaborativeAttention OverlappedAttention MixtureOfHeadAttention "
+    "ComposedAttention default_device trace edit trace_ops kv_cache"
+)
+
+
+@pytest.mark.parametrize("name", INTERFACE.split())
+def test_what_the_book_teaches_is_at_the_top_and_says_what_it_is(name):
+    found = getattr(mhsa_lib, name)
+    assert callable(found)
+    assert len((found.__doc__ or "").split()) >= 3
+    assert ">>>" in found.__doc__
+
+
+MASKS = (
+    "causal sliding_window prefix padding key_padding documents custom picture from_additive "
+    "from_torch"
+)
+
+
+@pytest.mark.parametrize("name", MASKS.split())
+def test_every_mask_is_found_in_masks_and_says_what_it_is(name):
+    assert len((getattr(mhsa_lib.masks, name).__doc__ or "").split()) >= 3
+
+
+def test_the_package_says_its_version():
+    assert re.fullmatch(r"\d+\.\d+\.\d+", mhsa_lib.__version__)
 
 
 def test_every_module_can_be_found():

@@ -32,9 +32,9 @@ from tests.helpers.refusing import fuse, refuses
         ),
         (
             lambda m: m.W_O.float(),
-            "parameters are torch.float32 on cpu, torch.float64 on cpu; mo",
+            "parameters are torch.float32 on cpu, torch.float64 on cpu",
         ),
-        (lambda m: m.attend.dropout.eval(), "attend.dropout is in another mode than the atten"),
+        (lambda m: m.attend.dropout.eval(), "attend.dropout is in another mode"),
         (
             lambda m: setattr(m.project, "W_K", m.project.W_Q),
             "project.W_K.weight is project.W_Q",

@@ -1,5 +1,6 @@
 """Notebooks are executed once, stored tidily, and refused when they are stale."""
 
+import re
 import subprocess
 import sys
 
@@ -101,3 +102,74 @@ def test_a_notebook_is_run_in_an_empty_folder_elsewhere_with_this_library(tmp_pa
     nb = new_notebook(cells=[new_code_cell(code)])
     notebooks.execute(nb)
     assert nb.cells[0].outputs[0].text == f"[] {ROOT / 'mhsa_lib' / '__init__.py'}\n"
+
+
+# --- times that the text quotes --------------------------------------------------------------
+
+
+@pytest.fixture
+def rerun(tmp_path, monkeypatch):
+    """Store a notebook with a cell that measures, run it on a faster machine, read it again."""
+
+    def run(*, edit=None, tagged=True, **how):
+        seconds = iter(["9 ms", "1 ms"])
+
+        def execute(nb):
+            took = next(seconds)
+            for n, cell in enumerate(notebooks.code_cells(nb), 1):
+                cell.execution_count = n
+                cell.outputs = [new_output("stream", text=f"{cell.source}: {took}")]
+
+        monkeypatch.setattr(notebooks, "execute", execute)
+        cells = [new_code_cell("clock()", id="timed"), new_code_cell("once", id="plain")]
+        cells[0].metadata["tags"] = [notebooks.TIMED] if tagged else []
+        path = tmp_path / "some.ipynb"
+        nbformat.write(new_notebook(cells=[new_markdown_cell("# Why?"), *cells]), path)
+        assert notebooks.refresh(path)
+        nb = nbformat.read(path, as_version=4)
+        for cell in nb.cells:
+            cell.source = (edit or {}).get(cell.id, cell.source)
+        nbformat.write(nb, path)
+        assert notebooks.refresh(path, **how)
+        nb = nbformat.read(path, as_version=4)
+        assert notebooks.why_stale(nb) is None
+        return {c.id: c.outputs[0].text for c in notebooks.code_cells(nb)}
+
+    return run
+
+
+@pytest.mark.parametrize("edit", [{}, {"plain": "twice"}])
+def test_a_time_stays_as_it_was_measured_while_its_own_cell_is_unchanged(edit, rerun):
+    said = rerun(edit=edit)
+    assert said["timed"] == "clock(): 9 ms"
+    assert said["plain"] == f"{edit.get('plain', 'once')}: 1 ms"
+
+
+@pytest.mark.parametrize(
+    "how", [{"edit": {"timed": "clock(2)"}}, {"tagged": False}, {"measure": True}]
+)
+def test_a_cell_that_changed_or_is_to_measure_again_does(how, rerun):
+    assert rerun(**how)["timed"].endswith(": 1 ms")
+
+
+MEASURES = re.compile(r"\btiming\.|hardware\.measured|perf_counter")
+
+
+def test_exactly_the_cells_that_measure_keep_their_times(notebook):
+    cells = {cell.id: cell for cell in notebooks.code_cells(notebook)}
+    kept = {name for name, cell in cells.items() if notebooks.TIMED in notebooks.tags(cell)}
+    measuring = {
+        name
+        for name, cell in cells.items()
+        if "nbval-ignore-output" in notebooks.tags(cell) and MEASURES.search(cell.source)
+    }
+    shown = {
+        name
+        for name, cell in cells.items()
+        for out in cell.outputs
+        if re.search(r"\b(?:Here too|Not here): |\d ms\b|GFLOP/s", out.get("text", ""))
+        if "nbval-ignore-output" in notebooks.tags(cell)
+    }
+    assert kept >= measuring | shown
+    assert all("nbval-ignore-output" in notebooks.tags(cells[name]) for name in kept)
+    assert notebook.metadata["mhsa"].get("timed", {}).keys() >= kept

@@ -1,4 +1,4 @@
-"""What Parts I and II owe a reader: few cells, numbers before assertions, few refutations."""
+"""What Parts I and II owe a reader: numbers that are shown, on a page that holds them."""
 
 import ast
 import re
@@ -20,10 +20,6 @@ def is_only_checked(source):
     return all(isinstance(node, ast.Assert) for node in ast.parse(source).body)
 
 
-def asserts(source):
-    return sum(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(source)))
-
-
 def shown(notebook):
     """The code cells that a reader sees: exercises, imports and hidden cells left out."""
     apart = [
@@ -40,22 +36,9 @@ def shown(notebook):
 
 
 @pytest.mark.parametrize("path", FIRST_PARTS, ids=lambda path: path.stem)
-def test_a_chapter_is_taught_and_not_proved(path, record_property):
-    notebook = read(path)
-    cells = shown(notebook)
-    boxes = BOX.findall(markdown(notebook))
-    most = max(asserts(cell.source) for cell in reader_cells(notebook))
-    silent = [cell.id for cell in cells if is_only_checked(cell.source)]
-    refuted = boxes.count("Often said")
-    record_property(
-        "measured",
-        f"{path.stem}: {len(cells)} cells, {len(silent)} of assertions alone, at most {most} "
-        f"assertions in one, {refuted} boxes 'Often said'",
-    )
-    assert len(cells) <= 20
-    assert silent == []
-    assert most <= 3
-    assert refuted <= 2
+def test_no_cell_in_view_does_nothing_but_assert(path):
+    cells = shown(read(path))
+    assert [cell.id for cell in cells if is_only_checked(cell.source)] == []
 
 
 @pytest.mark.parametrize("path", FIRST_PARTS + APPENDIX, ids=lambda path: path.stem)

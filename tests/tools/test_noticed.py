@@ -8,7 +8,7 @@ import pytest
 
 from tools import ROOT
 from tools.check import mutate, noticed
-from tools.check.mutant import Mutant
+from tools.check.mutant import Mutant, Project
 
 LIBRARY = '"""Doubles."""\n\n\ndef double(x):\n    """Twice x."""\n    return 2 * x\n'
 TEST = """from mhsa_lib.numbers import double
@@ -18,7 +18,7 @@ from tests.helpers.three import THREE
 def test_it_doubles():
     assert double(THREE) == 6
 """
-TRIPLE = Mutant("triple", "numbers.py", "2 * x", "3 * x", "numbers")
+TRIPLE = Mutant("triple", "numbers.double", "2 * x", "3 * x", "numbers")
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def project(tmp_path):
 
 
 def fingerprint(project, mutant=TRIPLE):
-    return noticed.fingerprints([mutant], project)[mutant.name]
+    return noticed.fingerprints([mutant], Project(project))[mutant.name]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_other_files_are_not(project, file):
 
 
 def test_the_edit_and_its_tests_are_part_of_it(project):
-    changes = {"old": "* x", "new": "4 * x", "tests": "numbers another"}
+    changes = {"old": "x", "new": "4 * x", "tests": "numbers another"}
     others = [replace(TRIPLE, **{name: value}) for name, value in changes.items()]
     assert len({fingerprint(project, mutant) for mutant in [TRIPLE, *others]}) == 4
 
@@ -90,13 +90,15 @@ def test_a_string_that_is_no_docstring_is(project):
     assert fingerprint(project) != before
 
 
-def test_javascript_counts_byte_by_byte(project):
-    file = project / "mhsa_lib" / "kit.js"
-    file.write_text("const f = 1;", encoding="utf-8")
-    mutant = replace(TRIPLE, file="kit.js")
-    before = fingerprint(project, mutant)
-    file.write_text("const f = 1; // once", encoding="utf-8")
-    assert fingerprint(project, mutant) != before
+def test_where_files_are_is_not(project):
+    before = fingerprint(project)
+    (project / "mhsa_book").mkdir()
+    (project / "mhsa_lib" / "numbers.py").rename(project / "mhsa_book" / "numbers.py")
+    (project / "tests" / "mhsa_book").mkdir()
+    (project / "tests" / "test_numbers.py").rename(
+        project / "tests" / "mhsa_book" / "test_numbers.py"
+    )
+    assert fingerprint(project) == before
 
 
 def test_every_mistake_that_was_noticed_is_still_planted():
@@ -113,6 +115,14 @@ def test_one_that_is_known_is_chosen_by_its_name_or_with_all(words, n):
     assert len(mutate.choose(words, [TRIPLE], {TRIPLE.name})) == n
 
 
+def test_one_run_tries_sixty_and_says_how_many_wait(capsys):
+    many = [replace(TRIPLE, name=f"triple {i}") for i in range(mutate.MOST + 7)]
+    assert len(mutate.choose([], many, set())) == mutate.MOST == 60
+    assert "7 wait for the weekly run" in capsys.readouterr().out
+    assert len(mutate.choose(["--all"], many, set())) == len(many)
+    assert "wait" not in capsys.readouterr().out
+
+
 def test_a_name_that_nobody_has_is_an_error():
     with pytest.raises(SystemExit, match="No mistake has quadruple in its name"):
         mutate.choose(["quadruple"], [TRIPLE], set())
@@ -126,8 +136,8 @@ from tools.check import mutate
 from tools.check.mutant import Mutant
 here = mutate.ROOT = Path(sys.argv[2])
 library = here / "mhsa_lib" / "numbers.py"
-triple = Mutant("triple", "numbers.py", "2 * x", "3 * x", "numbers")
-same = Mutant("the same", "numbers.py", "2 * x", "x * 2", "numbers")
+triple = Mutant("triple", "double", "2 * x", "3 * x", "numbers")
+same = Mutant("the same", "double", "2 * x", "x * 2", "numbers")
 
 def tried(title, *mutants, words=()):
     print("--", title)
@@ -138,6 +148,18 @@ tried("unchanged", triple, same)
 library.write_text(library.read_text() + "more = 1\\n")
 tried("changed", triple)
 tried("gone", same, words=["--all"])
+tests = here / "tests" / "mhsa_book" / "test_sums.py"
+tests.parent.mkdir()
+tests.write_text("import inspect\\nfrom mhsa_book.sums import add\\n"
+    "def test_it_adds():\\n    assert add(1, 2) == 3\\n")
+sums = here / "mhsa_book" / "sums.py"
+sums.parent.mkdir()
+(sums.parent / "__init__.py").write_text("")
+sums.write_text("def add(x, y):\\n    return (x + y)\\n")
+minus = Mutant("minus", "sums.add", "x + y", "x - y", "sums")
+tried("another package", minus)
+tests.write_text(tests.read_text() + "    assert '(x + y)' in inspect.getsource(add)\\n")
+tried("formatting", minus)
 """
 
 
@@ -145,7 +167,8 @@ def test_the_command_plants_what_changed_and_never_remembers_a_survivor(project)
     """One process for all, because torch is imported before a mistake is planted."""
     command = [sys.executable, "-c", COMMAND, ROOT, project]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
+    assert "The tests fail without any mistake" in done.stderr
     said = {title: rest for title, _, rest in map(parted, done.stdout.split("-- ")[1:])}
     assert "2 known, 2 changed, run: 2" in said["new"]
     assert "the same: SURVIVED" in said["new"]
@@ -155,7 +178,9 @@ def test_the_command_plants_what_changed_and_never_remembers_a_survivor(project)
     assert "1 known, 1 changed, run: 1" in said["changed"]
     assert "exit 0" in said["changed"]
     assert "1 known, 1 changed, run: 1" in said["gone"]
-    assert noticed.read(project / "noticed.json") == {}
+    assert "1 of 1 mistakes noticed" in said["another package"]
+    assert "exit" not in said["formatting"]
+    assert list(noticed.read(project / "noticed.json")) == ["minus"]
 
 
 def parted(text):

@@ -44,7 +44,28 @@ def test_what_needs_a_built_book_is_left_to_others():
     assert related.chosen(["book/intro.md"]) == sorted(related.CORE)
 
 
+def test_a_folder_of_the_package_comes_before_one_of_all(tmp_path):
+    for name in ("mhsa_book/plots/heat.py", "tests/mhsa_book/plots/test_heat.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    asked = related.asked_for("mhsa_book/plots/heat.py", tmp_path)
+    assert asked == ["mhsa_book/plots/heat.py", "tests/mhsa_book/plots/test_heat.py"]
+
+
+@pytest.mark.parametrize(("tests", "reasons", "code"), [(0, [], 0), (0, ["it changed"], 1)])
+def test_it_fails_and_names_what_is_stale(tests, reasons, code, monkeypatch, capsys):
+    monkeypatch.setattr(related.subprocess, "call", lambda *_, **__: tests)
+    old, *_ = related.notebooks()
+    monkeypatch.setattr(related, "notebooks", lambda: [old])
+    monkeypatch.setattr(related, "why_stale", lambda nb: reasons[0] if reasons else None)
+    assert related.main("README.md") == code
+    said = capsys.readouterr().out
+    assert (f"{old.stem}: it changed" in said) == bool(reasons)
+    assert ("STALE: 1 notebooks; run `make notebooks`." in said) == bool(reasons)
+
+
 def test_it_says_what_it_runs_and_fails_as_pytest_does(monkeypatch, capsys):
+    monkeypatch.setattr(related, "stale", list)
     calls = []
     monkeypatch.setattr(
         related.subprocess, "call", lambda command, **_: calls.append(command) or 1

@@ -3,9 +3,14 @@
 A notebook is fresh when every cell ran and the hashes in its metadata are those of its own
 code cells and of what they import (``dependencies``). `--check` runs nothing: it names what is
 stale, and why, and refuses it.
+
+The text of a chapter quotes the times that its cells measured. A cell that measures has the
+tag `stored-timing`, and while its own code is as it was its outputs stay as they are stored,
+whatever machine runs the notebook again; `--measure` takes the new ones.
 """
 
 import argparse
+import copy
 import hashlib
 import os
 import re
@@ -25,6 +30,7 @@ from tools.build.dependencies import Library, changed, fingerprints
 from tools.build.repository import bootstrap
 
 FOLDER = ROOT / "notebooks"
+TIMED = "stored-timing"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -50,10 +56,19 @@ def cells_hash(nb: Any) -> str:
     return hashlib.sha256("\0".join(sources).encode()).hexdigest()
 
 
+def timed(nb: Any) -> dict[str, str]:
+    """A hash for the code of each cell that measures times, by the cell's id."""
+    return {
+        cell.id: hashlib.sha256(cell.source.encode()).hexdigest()[:8]
+        for cell in code_cells(nb)
+        if TIMED in tags(cell)
+    }
+
+
 @cache
 def library() -> Library:
-    """The library as it was when it was first asked for."""
-    return Library(ROOT / "mhsa_lib")
+    """The packages of the book as they were when they were first asked for."""
+    return Library(ROOT)
 
 
 def plain_code(nb: Any) -> str:
@@ -64,7 +79,7 @@ def plain_code(nb: Any) -> str:
 
 def fingerprint(nb: Any) -> dict[str, Any]:
     needed = library().needed(plain_code(nb))
-    return {"cells": cells_hash(nb), "modules": fingerprints(needed)}
+    return {"cells": cells_hash(nb), "modules": fingerprints(needed), "timed": timed(nb)}
 
 
 def why_stale(nb: Any) -> str | None:
@@ -104,6 +119,22 @@ def execute(nb: Any) -> None:
             extra_arguments=["--log-level=ERROR"],
             resources={"metadata": {"path": folder}},
         ).execute(env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"})
+
+
+def measured(nb: Any) -> dict[str, Any]:
+    """The stored outputs of cells that measure and have not changed since, by the cell's id."""
+    ran = nb.metadata.get("mhsa", {}).get("timed", {})
+    return {
+        cell.id: copy.deepcopy(cell.outputs)
+        for cell in code_cells(nb)
+        if cell.outputs and cell.id in ran and ran[cell.id] == timed(nb).get(cell.id)
+    }
+
+
+def put_back(nb: Any, outputs: dict[str, Any]) -> None:
+    """Show in cells what was stored of them."""
+    for cell in code_cells(nb):
+        cell.outputs = outputs.get(cell.id, cell.outputs)
 
 
 # --- tidying -------------------------------------------------------------------------------
@@ -147,9 +178,13 @@ def merge_streams(outputs: list[Any]) -> list[Any]:
 # --- command -------------------------------------------------------------------------------
 
 
-def refresh(path: Path) -> bool:
-    """Execute and store one notebook, saying how long it took; False when a cell failed."""
+def refresh(path: Path, *, measure: bool = False) -> bool:
+    """Execute and store one notebook, saying how long it took; False when a cell failed.
+
+    With ``measure`` the times that were stored are replaced, too.
+    """
     nb = nbformat.read(path, as_version=4)
+    stored = {} if measure else measured(nb)
     place_bootstrap(nb)
     print(f"{path.stem}: {len(code_cells(nb))} code cells … ", end="", flush=True)
     start = time.perf_counter()
@@ -158,6 +193,7 @@ def refresh(path: Path) -> bool:
     except CellExecutionError as error:
         print(f"FAILED\n{error}")
         return False
+    put_back(nb, stored)
     normalise(nb)
     nbformat.write(nb, path)
     print(f"{time.perf_counter() - start:.1f} s")
@@ -170,6 +206,9 @@ def main() -> int:
         "--check", action="store_true", help="run nothing; refuse what is stale"
     )
     parser.add_argument("--force", action="store_true", help="run the fresh ones too")
+    parser.add_argument(
+        "--measure", action="store_true", help="replace stored times by those of this machine"
+    )
     parser.add_argument("paths", nargs="*", type=Path, help="notebooks (default: all)")
     args = parser.parse_args()
     paths = args.paths or notebooks()
@@ -183,7 +222,7 @@ def main() -> int:
             print(f"{path.stem} is stale: {reasons[path]}. Run `make notebooks`.")
         return len(stale) > 0
     print(f"{len(stale)} of {len(paths)} notebooks to run")
-    return not all([refresh(path) for path in stale])
+    return not all([refresh(path, measure=args.measure) for path in stale])
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """Plant one mistake after another in a copy of the library; a named test must notice each.
 
-python tools/check/mutate.py            those that changed since a test noticed them
+python tools/check/mutate.py            those that changed since a test noticed them, 60 at most
 python tools/check/mutate.py softmax    those with "softmax" in their name
 python tools/check/mutate.py --all      every one of tools/check/mutants
 
 Every mistake is tried in a process of its own, forked from one that has imported torch. What
 was noticed is kept in tools/check/mutants/noticed.json, beside the mistakes and with them in
-git; `noticed.py` says what counts as a change. A mistake that no test notices is a survivor:
-write the missing test.
+git; `noticed.py` says what counts as a change. What is beyond the 60 waits for the next run, or
+for the weekly one, which tries all. A mistake that no test notices is a survivor: write the
+missing test.
 """
 
 import os
@@ -27,10 +28,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tools.check import noticed  # noqa: E402  the line above finds it
-from tools.check.mutant import Mutant, test_file  # noqa: E402
+from tools.check.mutant import PACKAGES, Mutant, Project  # noqa: E402
 from tools.check.mutants import MUTANTS  # noqa: E402
 
 WORKERS = 2
+MOST = 60  # mistakes in a run that does not ask for some by name, or for all
 LIMIT = 300  # seconds for one mistake
 LIMIT_CLEAN = 1800  # seconds for a worker's share of all tests without any
 NOTICED = 1  # pytest exits with 1 when a test failed
@@ -73,27 +75,28 @@ class Run:
         return found[1].replace(".py::test_", ": ").replace("_", " ") if found else ""
 
 
-def planted(mutant: Mutant) -> str:
-    """Return the file with its mistake; the old text has to be there exactly once."""
-    text = (ROOT / "mhsa_lib" / mutant.file).read_text(encoding="utf-8")
-    if text.count(mutant.old) != 1:
-        sys.exit(
-            f"{mutant.name}: {mutant.old!r} is {text.count(mutant.old)}× in {mutant.file}."
-        )
-    return text.replace(mutant.old, mutant.new)
+@dataclass
+class Job:
+    """A mistake, or none; the files of tests to run, and the texts that replace files."""
+
+    mutant: Mutant | None
+    tests: set[Path]
+    texts: dict[Path, str]
 
 
-def launch(mutant: Mutant | None, tests: set[str], scratch: Path) -> Run:
-    """Copy the library and its tests, plant the mistake, and start pytest on the copy."""
+def launch(job: Job, project: Project, scratch: Path) -> Run:
+    """Copy packages and tests, replace what the job replaces, and start pytest on the copy."""
     folder = Path(tempfile.mkdtemp(dir=scratch))
-    for name in ("mhsa_lib", "tests"):
-        shutil.copytree(ROOT / name, folder / name)  # what is compiled too, while it is true
-    shutil.copy(ROOT / "pyproject.toml", folder)
-    if mutant:
-        (folder / "mhsa_lib" / mutant.file).write_text(planted(mutant), encoding="utf-8")
-    process = FORK.Process(target=check, args=(folder, sorted(tests)))
+    for name in (*project.packages, "tests"):
+        # what is compiled too, while it is true
+        shutil.copytree(project.root / name, folder / name)
+    shutil.copy(project.root / "pyproject.toml", folder)
+    for file, text in job.texts.items():
+        (folder / file.relative_to(project.root)).write_text(text, encoding="utf-8")
+    tests = sorted(str(file.relative_to(project.root)) for file in job.tests)
+    process = FORK.Process(target=check, args=(folder, tests))
     process.start()
-    return Run(mutant, folder, process, time.monotonic())
+    return Run(job.mutant, folder, process, time.monotonic())
 
 
 def check(folder: Path, tests: list[str]) -> None:
@@ -106,26 +109,26 @@ def check(folder: Path, tests: list[str]) -> None:
     os.chdir(folder)
     sys.dont_write_bytecode = True
     sys.path[:] = [str(folder), *(entry for entry in sys.path if Path(entry) != ROOT)]
-    files = [str(test_file(name)) for name in tests]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     options = ["-x", "-q", "--tb=line", "-p", "no:cacheprovider"]
     options += ["-p", "_hypothesis_pytestplugin", "-m", "not browser"]
     quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning", "--hypothesis-profile=mutants"]
     code = BROKEN
     try:
-        found = pytest.main([f"--rootdir={folder}", *options, *quiet, *files])
-        imported = Path(str(sys.modules["mhsa_lib"].__file__))
-        code = int(found) if imported.is_relative_to(folder) else BROKEN
+        found = pytest.main([f"--rootdir={folder}", *options, *quiet, *tests])
+        imported = [str(sys.modules[name].__file__) for name in PACKAGES if name in sys.modules]
+        of_copy = [Path(file).is_relative_to(folder) for file in imported]
+        code = int(found) if of_copy and all(of_copy) else BROKEN
     finally:
         os._exit(code)
 
 
-def results(jobs: Sequence[tuple[Mutant | None, set[str]]], scratch: Path) -> Iterator[Run]:
-    """Yield every run as it ends, ``WORKERS`` at a time; a job is a mistake and its tests."""
+def results(jobs: Sequence[Job], project: Project, scratch: Path) -> Iterator[Run]:
+    """Yield every run as it ends, ``WORKERS`` at a time."""
     waiting, running = list(jobs), list[Run]()
     while waiting or running:
         while waiting and len(running) < WORKERS:
-            running.append(launch(*waiting.pop(0), scratch))
+            running.append(launch(waiting.pop(0), project, scratch))
         wait([run.process.sentinel for run in running], timeout=1)
         for run in list(running):
             if time.monotonic() - run.start > (LIMIT if run.mutant else LIMIT_CLEAN):
@@ -137,7 +140,7 @@ def results(jobs: Sequence[tuple[Mutant | None, set[str]]], scratch: Path) -> It
                 shutil.rmtree(run.folder)  # whoever got it has read it
 
 
-def preload(tests: set[str]) -> None:
+def preload(tests: set[Path]) -> None:
     """Import once what every test needs, and nothing of ours: forks start with it."""
     import einops  # noqa: F401
     import hypothesis  # noqa: F401
@@ -146,15 +149,10 @@ def preload(tests: set[str]) -> None:
     import torch
     import torch._dynamo
 
-    texts = [(ROOT / test_file(name)).read_text(encoding="utf-8") for name in tests]
-    if any("transformers" in text for text in texts):
+    if any("transformers" in file.read_text(encoding="utf-8") for file in tests):
         from transformers import AutoTokenizer, BertModel, GPT2Model  # noqa: F401
-    if any(name.startswith(("plots/", "widgets/")) for name in tests):
-        import anywidget  # noqa: F401
-        import matplotlib.pyplot  # noqa: F401
-        import playwright.sync_api  # noqa: F401
     torch.set_num_threads(1)
-    assert "mhsa_lib" not in sys.modules
+    assert not set(PACKAGES) & sys.modules.keys()
 
 
 def choose(words: Sequence[str], mutants: list[Mutant], old: set[str]) -> list[Mutant]:
@@ -167,32 +165,40 @@ def choose(words: Sequence[str], mutants: list[Mutant], old: set[str]) -> list[M
         if not chosen:
             sys.exit(f"No mistake has {' and '.join(words)} in its name.")
     else:
-        chosen = changed
+        chosen = changed[:MOST]
     print(f"{len(mutants)} known, {len(changed)} changed, run: {len(chosen)}", flush=True)
+    if left := sum(mutant not in chosen for mutant in changed):
+        print(f"{left} wait for the weekly run, or for another one now.", flush=True)
     return chosen
 
 
-def plant(chosen: Sequence[Mutant]) -> Iterator[Run]:
-    """See the tests pass without any mistake; then yield every mistake's run as it ends."""
-    tests = {name for mutant in chosen for name in mutant.tests.split()}
+def plant(chosen: Sequence[Mutant], project: Project) -> Iterator[Run]:
+    """See the tests pass without any mistake; then yield every mistake's run as it ends.
+
+    Without any, the definitions that mistakes change are written again as planting writes them.
+    So a test that only minds how its subject is formatted fails here, and is not taken for one
+    that notices mistakes.
+    """
+    jobs = [Job(m, project.tests(m), project.planted(m)) for m in chosen]
+    tests = {file for job in jobs for file in job.tests}
     preload(tests)
     with tempfile.TemporaryDirectory() as scratch:
         shares = [set(sorted(tests)[i::WORKERS]) for i in range(WORKERS)]
-        clean = results([(None, share) for share in shares if share], Path(scratch))
-        if faults := [run.verdict() for run in clean if run.verdict()]:
+        texts = project.untouched(chosen)
+        clean = [Job(None, share, texts) for share in shares if share]
+        runs = results(clean, project, Path(scratch))
+        if faults := [verdict for run in runs if (verdict := run.verdict())]:
             sys.exit("\n".join(["The tests fail without any mistake:", *faults]))
         print(f"{len(tests)} test files are green without a mistake.", flush=True)
-        yield from results([(m, set(m.tests.split())) for m in chosen], Path(scratch))
+        yield from results(jobs, project, Path(scratch))
 
 
 def main(*words: str, mutants: list[Mutant] = MUTANTS, file: Path = noticed.FILE) -> int:
-    start, survivors = time.monotonic(), []
-    kept, now = noticed.read(file), noticed.fingerprints(mutants, ROOT)
+    start, survivors, project = time.monotonic(), [], Project(ROOT)
+    kept, now = noticed.read(file), noticed.fingerprints(mutants, project)
     kept = {name: kept[name] for name in now if name in kept}  # what is planted still
     chosen = choose(words, mutants, {name for name in kept if kept[name] == now[name]})
-    for mutant in chosen:
-        planted(mutant)
-    for i, run in enumerate(plant(chosen) if chosen else (), start=1):
+    for i, run in enumerate(plant(chosen, project) if chosen else (), start=1):
         verdict = run.verdict()
         print(f"[{i:3}/{len(chosen)}] {run.name}: {verdict or run.killer()}", flush=True)
         kept[run.name] = now[run.name]

@@ -1,14 +1,14 @@
 """Remember which mistakes were noticed, so that only what has changed is tried again.
 
-A mistake is remembered by its name and a fingerprint: the edit, the file it is planted in, the
-test files that have to notice it, what these import from ``tests`` (and so on), and every
-``conftest.py`` above them. Python counts without comments, docstrings and blank lines (the
-planted runs collect no doctest of the library); everything else counts byte by byte.
+A mistake is remembered by its name and a fingerprint: the edit, the module it is planted in,
+the test files that have to notice it, what these import from ``tests`` (and so on), and every
+``conftest.py`` above them. Comments, docstrings and blank lines do not count (the planted runs
+collect no doctest of the library), and neither do the paths of files.
 
 Left out is what would make nearly every mistake new at every edit, or is seldom its cause: the
-rest of ``mhsa_lib``, which almost every test imports whole; files that tests read, and modules
-that they import by a name they compute; the versions of Python and of the packages. For these
-``make slow`` tries all mistakes, every week.
+rest of the packages, which almost every test imports whole; files that tests read, and modules
+that they import by a name they compute; the versions of Python and of what is installed. For
+these ``make slow`` tries all mistakes, every week.
 """
 
 import ast
@@ -18,9 +18,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from tools import ROOT
 from tools.build.dependencies import bare
-from tools.check.mutant import Mutant, test_file
+from tools.check.mutant import Mutant, Project
 
 FILE = Path(__file__).with_name("mutants") / "noticed.json"
 
@@ -36,17 +35,17 @@ def write(noticed: dict[str, str], file: Path = FILE) -> None:
     file.write_text(f"{lines}\n", encoding="utf-8")
 
 
-def fingerprints(mutants: Iterable[Mutant], root: Path = ROOT) -> dict[str, str]:
-    """Return what changes when a mistake, its file or its tests do, by the mistake's name."""
-    mean = functools.cache(meaning)
-    beside = functools.cache(lambda tests: sorted(used_by(map(root.joinpath, tests), root)))
+def fingerprints(mutants: Iterable[Mutant], project: Project) -> dict[str, str]:
+    """Return what changes when a mistake, its module or its tests do, by the mistake's name."""
+    mean = functools.cache(lambda file: bare(file.read_text(encoding="utf-8")).encode())
+    beside = functools.cache(lambda tests: sorted(used_by(tests, project.root)))
     found = {}
     for mutant in mutants:
-        digest = hashlib.sha256(repr((mutant.file, mutant.old, mutant.new)).encode())
-        tests = beside(tuple(map(test_file, mutant.tests.split())))
-        for file in (root / "mhsa_lib" / mutant.file, *tests):
-            digest.update(file.relative_to(root).as_posix().encode())
-            digest.update(mean(file))
+        edit = (mutant.where, mutant.old, mutant.new)
+        digest = hashlib.sha256(repr(edit).encode())
+        file, _ = project.find(mutant.where)
+        for each in (file, *beside(frozenset(project.tests(mutant)))):
+            digest.update(mean(each) + b"\0")
         found[mutant.name] = digest.hexdigest()[:16]
     return found
 
@@ -74,10 +73,3 @@ def imported(file: Path, root: Path) -> list[Path]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     return [root / f"{n.replace('.', '/')}.py" for n in names if n.startswith("tests.")]
-
-
-def meaning(file: Path) -> bytes:
-    """Return what a file says to the machine: its code without comments, or its bytes."""
-    if file.suffix != ".py":
-        return file.read_bytes()
-    return bare(file.read_text(encoding="utf-8")).encode()

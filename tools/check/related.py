@@ -7,6 +7,9 @@ A file of the library asks for the tests of its name (a file, files whose names 
 folder), or for all tests of its room where there are none, and for its own doctests; a test
 file asks for itself; anything else for the tests of the folder it lies in. A few tests of the
 core are always among them.
+
+It ends with the notebooks that are stale, and fails when there is one: what they show was made
+by other code than the one that is there now.
 """
 
 import subprocess
@@ -14,13 +17,17 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import nbformat
+
 from tools import ROOT
+from tools.build.dependencies import PACKAGES
+from tools.build.notebooks import notebooks, why_stale
 
 CORE = (
     "tests/mhsa_lib/attention",
     "tests/mhsa_lib/battery/test_wires.py::test_every_wire_matters",
 )
-BUILT = "tests/pages"  # needs a built book: `make book pages`
+BUILT = ("tests/pages", "tests/pages")  # need a built book: `make book pages`
 
 
 def changed() -> list[str]:
@@ -43,14 +50,16 @@ def asked_for(name: str, root: Path = ROOT) -> list[str]:
     (['mhsa_book/naive.py', 'tests/mhsa_book/test_naive.py'], ['tests/notebooks'])
     """
     file = Path(name)
-    top, room = file.parts[0], Path("tests", *file.parts[1:-1][:1])
+    top, inside = file.parts[0], file.parts[1:-1][:1]
+    mirror = Path("tests", top) if (root / "tests" / top).is_dir() else Path("tests")
+    room = mirror / Path(*inside)
     if top == "tests":
         own = file if file.name.startswith("test_") else file.parent
         found = [own] if own != Path("tests") else []
-    elif top == "mhsa_lib":
+    elif top in PACKAGES:
         named = (f"test_{file.stem}.py", f"test_{file.stem}_*.py", file.stem)
         tests = sorted(path.relative_to(root) for n in named for path in (root / room).glob(n))
-        tests = tests if tests or room == Path("tests") else [room]
+        tests = tests if tests or room == mirror else [room]
         found = [file, *tests] if file.suffix == ".py" else tests
     else:
         found = [Path("tests", top), Path("tests", f"test_{file.stem.lower()}.py")]
@@ -63,11 +72,20 @@ def chosen(files: Iterable[str]) -> list[str]:
     return [path for path in wanted if not path.startswith(BUILT)]
 
 
+def stale() -> list[str]:
+    """Return a line for each notebook that has to run again: its name, and why."""
+    reasons = {path.stem: why_stale(nbformat.read(path, as_version=4)) for path in notebooks()}
+    return [f"{name}: {reason}" for name, reason in reasons.items() if reason]
+
+
 def main(*names: str) -> int:
     paths = chosen(names or changed())
     print("Tests of", *paths, sep="\n  ", flush=True)
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal"]
-    return subprocess.call([*command, "-m", "not (slow or browser)", *paths], cwd=ROOT)
+    failed = subprocess.call([*command, "-m", "not (slow or browser)", *paths], cwd=ROOT)
+    if old := stale():
+        print(f"\nSTALE: {len(old)} notebooks; run `make notebooks`.", *old, sep="\n  ")
+    return failed or int(bool(old))
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ def _leaf(draw: Draw, batch: tuple[int, ...], n_heads: int, n_key: int) -> Mask:
     kinds = ["causal", "window", "prefix", "custom", "by head"]
     if batch:
         kinds += ["padding", "key_padding", "by sequence"]
+    kinds += ["documents"]
     kind = draw.one(kinds)
     if kind == "causal":
         return Mask(masks.causal, lambda q, k: q >= k, "causal")
@@ -73,6 +74,8 @@ def _leaf(draw: Draw, batch: tuple[int, ...], n_heads: int, n_key: int) -> Mask:
         return Mask(masks.prefix(n), lambda q, k: (k < n) | (q >= k), f"prefix({n})")
     if kind in ("padding", "key_padding"):
         return lengths(draw, batch, n_key, kind)
+    if kind == "documents":
+        return documents(draw, batch, n_key)
     step, off = draw.whole(1, 4), draw.whole(0, 3)
     if kind == "custom":
         rule = lambda q, k: (q + 2 * k + off) % (step + 1) != 0  # noqa: E731
@@ -84,6 +87,24 @@ def _leaf(draw: Draw, batch: tuple[int, ...], n_heads: int, n_key: int) -> Mask:
     sequence = torch.arange(torch.Size(batch).numel()).reshape(*batch, 1, 1, 1)
     rule = lambda q, k: (q * k + sequence + off) % (step + 1) != 0  # noqa: E731
     return Mask(masks.custom(rule), rule, f"custom((q*k+sequence+{off})%{step + 1}!=0)")
+
+
+def documents(draw: Draw, batch: tuple[int, ...], n_key: int) -> Mask:
+    """Packed texts, whose ids may come back later; negative ones are padding."""
+    of = draw.one(((), batch))
+    ids = torch.randint(-1, 4, (*of, n_key + draw.whole(0, 2)))
+    ids = ids.sort().values if draw.chance(0.6) else ids
+    given = ids.tolist() if draw.chance(0.5) and ids.numel() else ids.clone()
+    n = ids.shape[-1]
+    same = (ids[..., :, None] == ids[..., None, :]) & (ids >= 0)[..., :, None]
+    same = torch.nn.functional.pad(same, (0, 1, 0, 1))  # positions outside of the text
+
+    def rule(q: Tensor, k: Tensor) -> Tensor:
+        q, k = (torch.where((p < 0) | (p >= n), n, p) for p in (q, k))
+        allowed = same[..., q, k]
+        return allowed[..., None, :, :] if of else allowed
+
+    return Mask(masks.documents(given), rule, f"documents({ids.tolist()})")
 
 
 def lengths(draw: Draw, batch: tuple[int, ...], n_key: int, kind: str) -> Mask:

@@ -16,6 +16,8 @@ MASKS = {
     "causal": masks.causal,
     "window": masks.sliding_window(2),
     "padding": masks.padding([6, 3]),
+    "causal & documents": masks.causal
+    & masks.documents([[0, 0, 1, 1, 1, -1], [5, 5, 5, 5, 2, 2]]),
     "causal & key padding": masks.causal & masks.key_padding([6, 3]),
 }
 

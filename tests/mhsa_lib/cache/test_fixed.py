@@ -122,7 +122,7 @@ def test_after_the_block_every_context_is_welcome():
 BAD = {
     "no context": (
         lambda attention, x, context: attention(x),
-        "but none was given; for self-a",
+        "but none was given",
     ),
     "another": (
         lambda attention, x, context: attention(x, context.clone()),

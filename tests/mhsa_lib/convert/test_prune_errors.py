@@ -74,7 +74,7 @@ def test_other_attentions_are_refused_by_name():
     words = (
         "only MultiHeadAttention or GroupedQueryAttention is known there: pass an attention "
     )
-    words += "of standard stages (of a fused one its to_attention(), of a gated one what conv"
+    words += "of standard stages (of a fused one its to_attention()"
     refuses(lambda: prune_heads(GatedAttention(12, 3), [0]), words, TypeError)
     refuses(lambda: prune_heads(FusedMultiHeadAttention(12, 3), [0]), words, TypeError)
 

@@ -65,7 +65,7 @@ def under(mask, n_query=128, n_key=128):
     "mask",
     [
         masks.key_padding([100, 90]),
-        masks.custom(lambda query, key: (query >= key).expand(3, 1, 1)),
+        masks.custom(lambda query, key: (query >= key)[None].expand(3, -1, -1)),
     ],
     ids=["sequences", "heads"],
 )

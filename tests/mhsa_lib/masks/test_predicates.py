@@ -12,6 +12,7 @@ from mhsa_lib.masks.drawing import picture
 from mhsa_lib.masks.predicates import (
     causal,
     custom,
+    documents,
     key_padding,
     padding,
     prefix,
@@ -85,6 +86,7 @@ BUILDERS = {
     "prefix": lambda lengths: prefix(lengths[0]),
     "padding": padding,
     "key_padding": key_padding,
+    "documents": lambda lengths: documents([[i // n for i in range(12)] for n in lengths]),
 }
 KIND = st.sampled_from(sorted(BUILDERS))
 LENGTHS = st.lists(SIZE, min_size=2, max_size=2)

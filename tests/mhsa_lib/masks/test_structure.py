@@ -15,6 +15,10 @@ parts = st.one_of(
     st.sampled_from([masks.causal, ~masks.causal, masks.custom(lambda q, k: (q + k) % 2 == 0)]),
     st.tuples(st.sampled_from([masks.sliding_window, masks.prefix]), st.integers(1, 5)),
     st.tuples(st.sampled_from([masks.padding, masks.key_padding]), lengths),
+    st.tuples(
+        st.just(masks.documents),
+        st.lists(st.lists(st.integers(-1, 2), min_size=6, max_size=6), min_size=2, max_size=2),
+    ),
 )
 
 

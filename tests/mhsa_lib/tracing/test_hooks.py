@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from mhsa_lib import MultiHeadAttention, edit, remember, trace
+from mhsa_lib import MultiHeadAttention, edit, masks, remember, trace
 from mhsa_lib.tracing.hooks import Hooks
 from tests.helpers.drawn import mha, rand
 from tests.mhsa_lib.tracing.attached import hooks
@@ -35,7 +35,7 @@ each = pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
 @pytest.mark.parametrize("error", [KeyError, KeyboardInterrupt, GeneratorExit])
 def test_a_block_that_breaks_leaves_no_hook(block, error):
     attention, x = mha(), rand(2, 5, 12)
-    plain = attention(x)
+    plain = attention(x, mask=masks.causal)
 
     def breaks(value):
         raise error
@@ -44,9 +44,9 @@ def test_a_block_that_breaks_leaves_no_hook(block, error):
         raise error
     assert hooks(attention) == 0
     with pytest.raises(error), block(attention), edit(attention, "weights", breaks):
-        attention(x)
+        attention(x, mask=masks.causal)
     assert hooks(attention) == 0
-    assert torch.equal(attention(x), plain)
+    assert torch.equal(attention(x, mask=masks.causal), plain)
 
 
 @each
@@ -56,7 +56,7 @@ def test_a_generator_that_is_given_up_leaves_no_hook(block):
     def passes():
         with block(attention):
             while True:
-                yield attention(rand(2, 5, 12))
+                yield attention(rand(2, 5, 12), mask=masks.causal)
 
     waiting = passes()
     next(waiting)
@@ -68,17 +68,17 @@ def test_a_generator_that_is_given_up_leaves_no_hook(block):
 @each
 def test_blocks_in_a_block_and_one_after_another(block):
     attention, x = mha(), rand(2, 5, 12)
-    plain = attention(x)
+    plain = attention(x, mask=masks.causal)
     with block(attention):
         with trace(attention) as inner, edit(attention, "z", torch.zeros_like):
-            attention(x)
+            attention(x, mask=masks.causal)
         assert len(inner) == 11
     assert hooks(attention) == 0
     for _ in range(2):
         with block(attention):
-            attention(x)
+            attention(x, mask=masks.causal)
     assert hooks(attention) == 0
-    assert torch.equal(attention(x), plain)
+    assert torch.equal(attention(x, mask=masks.causal), plain)
 
 
 def test_a_hook_acts_while_its_block_is_open_and_on_its_module():

@@ -113,7 +113,7 @@ def test_parameters_flops_and_cache_are_those_of_the_formula(heads, d_head, n):
     maps = {"W_O": attention.W_O} | dict(attention.project.named_children())
     assert {name: W.weight.numel() for name, W in maps.items()} == costs.parameters
     with remember(attention) as cache, trace(attention) as wires:
-        attention(rand(n, 12))
+        attention(rand(n, 12), mask=masks.causal)
     assert {name: s.flops for name, s in wires.steps.items() if s.flops} == costs.flops
     assert {name: wire.numel() // n for name, wire in cache.items()} == costs.cached
     assert cache.bytes == costs.cache_bytes(n, itemsize=8)

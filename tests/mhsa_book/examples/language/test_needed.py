@@ -102,7 +102,5 @@ def test_what_cannot_be_asked():
     with pytest.raises(ValueError, match="'rhyme' is no task; choose from"):
         counterexample("rhyme")
     alone = [Sentence.read("rolan ot meti tino")]
-    with pytest.raises(
-        ValueError, match="no two of these sentences show that 'sense' needs enc"
-    ):
+    with pytest.raises(ValueError, match="no two of these sentences show that 'sense' needs"):
         counterexample("sense", alone)

@@ -62,7 +62,7 @@ def test_a_bad_call_says_so_and_leaves_the_cache_as_it_was(kind):
 def test_another_precision_is_refused_before_anything_is_kept():
     attention = mha()
     with remember(attention) as cache:
-        attention(rand(2, 3, 12))
+        attention(rand(2, 3, 12), mask=masks.causal)
         before = state(cache)
         words = "the cache holds 'k_heads' in torch.float64, but now it is torch.float32; go on"
         with pytest.raises(ValueError, match=words):

@@ -33,7 +33,7 @@ def test_bytes_are_those_of_the_formula(n_kv_heads, dtype):
     costs = variant_costs.grouped(12, 6, n_kv_heads, n=1, d_head=5)
     with remember(attention) as cache:
         for n_tokens in (4, 1):
-            attention(rand(2, n_tokens, 12).to(dtype))
+            attention(rand(2, n_tokens, 12).to(dtype), mask=masks.causal)
     assert cache.bytes == 2 * costs.cache_bytes(5, itemsize=dtype.itemsize)
     per_token = {name: wire[0, :, 0].numel() for name, wire in cache.items()}
     assert per_token == costs.cached
@@ -45,7 +45,7 @@ def test_multi_query_attention_keeps_one_head():
     assert (cache.n_tokens, cache.bytes, dict(cache)) == (0, 0, {})
     attention = MultiQueryAttention(12, 3)
     with remember(attention) as cache:
-        attention(torch.zeros(5, 12))
+        attention(torch.zeros(5, 12), mask=masks.causal)
     assert cache["k_heads"].shape == (1, 5, 4)
     assert repr(cache) == "Cache(5 tokens, 160 bytes: k_heads (1, 5, 4), v_heads (1, 5, 4))"
 
@@ -62,7 +62,7 @@ def test_shapes_can_be_asked_for_without_memory():
 def test_a_forgotten_cache_starts_at_the_first_position():
     attention, x = rotary(), rand(2, 4, 12)
     with remember(attention) as cache:
-        attention(rand(3, 2, 12))
+        attention(rand(3, 2, 12), mask=masks.causal)
         cache.forget()
         assert (cache.n_tokens, cache.bytes) == (0, 0)
         y = attention(x, mask=masks.causal)

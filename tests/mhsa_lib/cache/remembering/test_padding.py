@@ -45,11 +45,11 @@ def test_padding_on_both_sides_and_between_calls(attention):
     assert_close(torch.cat([first[1], second[1, 1:]]), alone)
 
 
-def test_padding_is_not_looked_at_even_without_a_mask():
+def test_padding_is_not_looked_at_under_a_mask_that_does_not_know_it():
     attention, x = mha(), rand(2, 3, 12)
     with remember(attention) as cache:
         cache.announce(left_padded([3, 1]))
-        y = attention(x)
+        y = attention(x, mask=masks.key_padding([3, 3]))
     assert_close(y[1, 2], attention(x[1, 2:])[0])
     assert_close(y[1, :2], torch.zeros(2, 12).double())
 

@@ -52,7 +52,7 @@ def test_any_cut_under_a_drawn_mask_is_one_pass(parts, seed):
 @each
 def test_the_prompt_in_one_call_gives_the_same_bits(attention):
     x = rand(2, 6, 12)
-    for mask in (None, masks.causal, masks.sliding_window(2)):
+    for mask in (masks.prefix(2), masks.causal, masks.sliding_window(2)):
         with remember(attention) as cache:
             found = attention(x, mask=mask)
         assert torch.equal(found, attention(x, mask=mask))

@@ -56,10 +56,10 @@ def test_an_edit_of_every_token_is_that_edit_of_one_pass(attention, inside):
 def test_an_edit_inside_changes_what_is_remembered_and_one_outside_does_not():
     attention, x = mha(), rand(2, 4, 12)
     with remember(attention) as cache, edit(attention, "v_heads", torch.zeros_like):
-        attention(x)
+        attention(x, mask=masks.causal)
     assert not cache["v_heads"].any()
     with edit(attention, "v_heads", torch.zeros_like), remember(attention) as cache:
-        assert not attention(x).any()
+        assert not attention(x, mask=masks.causal).any()
     assert cache["v_heads"].all()
 
 
@@ -83,5 +83,5 @@ def test_nothing_is_left_when_the_block_ends_or_breaks(attention):
         raise KeyError
     assert hooks(attention) == 0
     with remember(attention), trace(attention), edit(attention, "z", double):
-        attention(rand(2, 3, 12))
+        attention(rand(2, 3, 12), mask=masks.causal)
     assert hooks(attention) == 0

@@ -137,7 +137,7 @@ def test_a_stage_called_alone_in_the_block_is_refused():
     attention, x = mha(), rand(2, 3, 12)
     words = "a stage of MultiHeadAttention runs outside its pass, so the cache misses it; call"
     with remember(attention) as cache:
-        attention(x)
+        attention(x, mask=masks.causal)
         for _ in range(2):
             with pytest.raises(RuntimeError, match=words):
                 attention.forward(x)

@@ -70,7 +70,7 @@ def test_ragged_prompts_then_tokens_are_as_if_alone(fused, padded):
 def test_a_pass_with_a_cache_has_no_gradients():
     fused, x = build("plain"), rand(2, 3, 12).requires_grad_()
     assert fused(x).requires_grad
-    assert not fused(x, cache=fused.cache(2, 3)).requires_grad
+    assert not fused(x, mask=masks.causal, cache=fused.cache(2, 3)).requires_grad
 
 
 def test_under_autocast_the_cache_is_as_narrow_as_the_numbers():

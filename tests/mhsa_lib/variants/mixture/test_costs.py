@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from mhsa_book.costs import variant_costs
-from mhsa_lib import trace
+from mhsa_lib import masks, trace
 from mhsa_lib.cache.remembering import remember
 from mhsa_lib.variants import MixtureOfHeadAttention
 
@@ -20,7 +20,7 @@ def test_costs_are_those_of_a_pass_for_any_number_of_active_heads(n_shared, d_he
         for name, parameter in layer.named_parameters():
             assert formula.parameters[name.split(".")[-2]] == parameter.numel()
         with trace(layer) as wires, remember(layer) as cache:
-            layer(torch.randn(7, 24))
+            layer(torch.randn(7, 24), mask=masks.causal)
         counted = {name: step.flops for name, step in wires.steps.items() if step.flops}
         assert counted == {name: flops for name, flops in formula.flops.items() if flops}
         assert {name: wire.numel() // 7 for name, wire in cache.items()} == formula.cached

@@ -17,7 +17,7 @@ def test_the_formula_is_what_runs(d_model, n_heads, overlap, d_head):
     layer = OverlappedAttention(d_model, n_heads, overlap, d_head=d_head)
     costs = variant_costs.overlapped(d_model, n_heads, overlap, n=7, d_head=d_head)
     with trace(layer) as wires, remember(layer) as cache:
-        layer(torch.randn(7, d_model))
+        layer(torch.randn(7, d_model), mask=masks.causal)
     names = {name.split(".")[-2]: p.numel() for name, p in layer.named_parameters()}
     assert costs.parameters == names
     assert costs.flops == {w: step.flops for w, step in wires.steps.items() if step.flops}

@@ -1,1 +1,0 @@
-"""Mistakes in `mhsa_lib/cache`."""

@@ -1,1 +1,0 @@
-"""Mistakes in `mhsa_lib/convert`, one file for each module."""

@@ -1,1 +1,0 @@
-"""Mistakes in the core, one file for each module."""

@@ -1,1 +1,0 @@
-"""Mistakes in `mhsa_lib/fused`, one file for each module."""

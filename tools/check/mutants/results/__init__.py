@@ -1,1 +1,0 @@
-"""Mistakes in `mhsa_book/results`, one file for each subject."""

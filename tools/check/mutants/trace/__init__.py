@@ -1,1 +1,0 @@
-"""Mistakes in `mhsa_lib/tracing`, one file for each module."""
