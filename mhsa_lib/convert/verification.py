@@ -9,6 +9,7 @@ source nor the result holds; give ours the one that the model makes.
 """
 
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import torch
@@ -79,16 +80,41 @@ def _compare(source: Source, ours: nn.Module, run: Run, inputs: Any, length: int
             f"first (accelerate: remove_hook_from_module), or pass verify=False."
         )
     dtype = torch.promote_types(parameter.dtype, torch.float32)
-    theirs, ours = (copying.copied(m).to(dtype) for m in (source.module, ours))
+    try:
+        theirs, ours = (copying.copied(m).to(dtype) for m in (source.module, ours))
+    except RuntimeError as error:
+        raise ValueError(f"{source.name} cannot be copied ({error}); {_FIX}.") from error
     config: Any = getattr(getattr(theirs, "self", theirs), "config", None)
-    if "fla" in str(name := getattr(config, "_attn_implementation", "")) or "flex" in str(name):
+    if getattr(config, "_attn_implementation", None) not in (None, "eager", "sdpa"):
         # Kernels for half precision on a GPU; their names were checked, see ``source``.
         config._attn_implementation = "eager"
     for module in (*theirs.modules(), *ours.modules()):
         _drop_nothing(module)
-    for training in (False, True):  # dropout is off, so training must make no difference
+    with _exact(parameter.device):
+        _compare_copies(source.name, theirs, ours, run, inputs, length)
+
+
+@contextmanager
+def _exact(device: torch.device) -> Iterator[None]:
+    """Without autocast and TF32, whose rounding (1e-3) would look like another function."""
+    before = torch.get_float32_matmul_precision()
+    with torch.autocast(device.type, enabled=False):
+        try:
+            torch.set_float32_matmul_precision("highest")
+            yield
+        finally:
+            torch.set_float32_matmul_precision(before)
+
+
+def _compare_copies(
+    name: str, theirs: nn.Module, ours: nn.Module, run: Run, inputs: Any, length: int
+) -> None:
+    parameter = next(ours.parameters())
+    cases = [*_cases(ours, inputs, length, parameter.device)]
+    # Dropout is off, so training must make no difference; one case is enough to see it.
+    for training, some in ((False, cases), (True, cases[:1])):
         theirs.train(training), ours.train(training)
-        for case, x, context, mask in _cases(ours, inputs, length, parameter.device):
+        for case, x, context, mask in some:
             allowed = None if mask is None else mask.dense(x.shape[-2], context.shape[-2])
             if allowed is not None:
                 allowed = allowed.to(x.device).expand(len(x), 1, *allowed.shape[-2:])
@@ -98,15 +124,15 @@ def _compare(source: Source, ours: nn.Module, run: Run, inputs: Any, length: int
                 far = (found - expected).abs()
             except Exception as error:
                 raise ValueError(
-                    f"{source.name} could not be compared with its conversion: it ended in "
+                    f"{name} could not be compared with its conversion: it ended in "
                     f"{type(error).__name__} ({error}); {_FIX}."
                 ) from error
-            largest, bound = far.max(), TOLERANCE[dtype] * expected.abs().max()
+            largest, bound = far.max(), TOLERANCE[parameter.dtype] * expected.abs().max()
             if not largest <= bound:  # NaN is a difference too
                 at = tuple(int(i) for i in torch.unravel_index(far.argmax(), far.shape))
                 mode = "training" if training else "evaluation"
                 raise ValueError(
-                    f"{source.name} and its conversion differ by {largest:.2g} at (batch, "
+                    f"{name} and its conversion differ by {largest:.2g} at (batch, "
                     f"token, feature) = {at}, where outputs are up to "
                     f"{expected.abs().max():.2g} and {bound:.1g} is allowed; compared was "
                     f"{case}, in {mode} mode with dropout off. {_FIX[0].upper()}{_FIX[1:]}."
@@ -127,7 +153,7 @@ def _cases(
     """What is compared, x, context (x itself for self-attention) and mask."""
     dtype, generator = next(ours.parameters()).dtype, torch.Generator().manual_seed(0)
     x, context = (
-        torch.randn(2, length, width, generator=generator, dtype=torch.float64)
+        torch.randn(2, length, width, generator=generator, dtype=torch.float64, device="cpu")
         for length, width in ((n, ours.d_model), (n + 1, ours.d_context))
     )
     x, context = x.to(device, dtype), context.to(device, dtype)

@@ -246,3 +246,23 @@ def test_weights_that_are_no_plain_floats_are_refused():
     source = torchs(3, 4, torch.float32).to(torch.float8_e4m3fn)
     with pytest.raises(ValueError, match=r"in_proj_\w+ is torch.float8_e4m3fn, which"):
         convert.from_torch(source)
+
+
+def test_autocast_and_coarse_products_of_the_process_do_not_matter():
+    before = torch.get_float32_matmul_precision()
+    source = llama("llama", torch.float32)
+    try:
+        torch.set_float32_matmul_precision("medium")
+        with torch.autocast("cpu", torch.bfloat16):
+            convert.from_llama(source)
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+@pytest.mark.parametrize("name", ["flash_attention_2", "flex_attention"])
+def test_a_source_for_kernels_of_a_gpu_is_compared_without_them(name):
+    source = llama("llama", torch.bfloat16)
+    source.config._attn_implementation = name
+    convert.from_llama(source)
+    assert source.config._attn_implementation == name
