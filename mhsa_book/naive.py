@@ -13,8 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import masks
-from mhsa_lib.accept import kinds, known
+from mhsa_lib import copying, masks
 from mhsa_lib.attention import MultiHeadAttention
 
 
@@ -170,7 +169,7 @@ def is_the_definition(attention: Any) -> None:
     ValueError: scale=1 is not in the definition that the loops compute: 1/√d_head is 0.5 ...
     """
     why = "is not in the definition that the loops compute"
-    known.stages(attention, why, "use the standard part", kinds.UNSHARED)
+    copying.check_stages(attention, why, "use the standard part", copying.UNSHARED)
     scale = attention.attend.scale
     if scale != attention.d_head**-0.5:
         raise ValueError(

@@ -3,9 +3,9 @@
 This is what happened to Llama's weights on their way from neighbouring columns to halves.
 """
 
-from mhsa_lib.accept import kinds, known, parameters
+from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.by_head import by_head, write
+from mhsa_lib.convert.grouping import by_head, write
 from mhsa_lib.rope.rotary import Pairing, RotarySplit, reordered
 
 
@@ -22,18 +22,18 @@ def with_pairing(attention: MultiHeadAttention, pairing: Pairing) -> MultiHeadAt
     >>> torch.allclose(with_pairing(mha, INTERLEAVED)(x), mha(x), atol=1e-6)
     True
     """
-    known.stages(
+    copying.check_stages(
         attention,
         "may not turn as it should",
         "do this before you replace that stage",
-        kinds.ROTARY,
+        copying.ROTARY,
     )
     if not isinstance(attention.split, RotarySplit):
         raise ValueError(
             f"split={type(attention.split).__name__} turns no columns; pass an attention with "
             f"a RotarySplit."
         )
-    attention = parameters.copied(attention)
+    attention = copying.copied(attention)
     split, project = attention.split, attention.project
     old, split.rotary.pairing = split.rotary.pairing, pairing
     for W in (project.W_Q, project.W_K):

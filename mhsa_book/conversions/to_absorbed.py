@@ -16,8 +16,7 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from mhsa_lib import functional
-from mhsa_lib.accept import kinds, known, parameters
+from mhsa_lib import copying, functional
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.execution_mode import is_unmodified
 from mhsa_lib.shapes import (
@@ -117,10 +116,12 @@ class AbsorbedLatentAttention(MultiHeadAttention):
     """
 
     def __init__(self, attention: Any) -> None:
-        known.only(attention, _KNOWN, "has no absorbed form", "keep the five stages for it")
+        copying.check_modules(
+            attention, _KNOWN, "has no absorbed form", "keep the five stages for it"
+        )
         for W in (attention.split.W_UK, attention.split.W_UV):
             _weight(W)
-        own = parameters.copied(
+        own = copying.copied(
             attention, {id(shared): shared for shared in attention.parameters()}
         )
         super().__init__(
@@ -136,7 +137,7 @@ class AbsorbedLatentAttention(MultiHeadAttention):
         self.train(attention.training)
 
 
-_KNOWN: kinds.Kinds = kinds.LATENT | {"project": (), "W_O": ()}
+_KNOWN: copying.Classes = copying.LATENT | {"project": (), "W_O": ()}
 
 
 def _weight(W: nn.Linear) -> Tensor:

@@ -15,8 +15,8 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
-from mhsa_lib import checks
-from mhsa_lib.accept import kinds, known, parameters
+from mhsa_book.conversions.to_latent import check_one_width
+from mhsa_lib import checks, copying
 from mhsa_lib.variants.collaborative import CollaborativeAttention
 
 
@@ -52,8 +52,8 @@ def comparisons(attention: Any) -> tuple[Tensor, Tensor]:
         "is not decomposed",
         "pass the standard stages (of a fused one take to_attention())",
     )
-    known.stages(attention, why, repair, _KNOWN)
-    known.one_width(attention, why, repair)
+    copying.check_stages(attention, why, repair, _KNOWN)
+    check_one_width(attention, why, repair)
     per_head = {"pattern": "(head d_head) d_model -> head d_model d_head"}
     project, n_heads = attention.project, attention.n_heads
     W_Q, W_K = (
@@ -148,10 +148,10 @@ def to_collaborative(
         mixing=found.mixing,
         scale=attention.attend.scale,
         dropout=attention.attend.dropout.p,
-        concat=parameters.copied(attention.concat),
-        W_O=parameters.copied(attention.W_O),
+        concat=copying.copied(attention.concat),
+        W_O=copying.copied(attention.W_O),
     ).to(project.W_Q.weight)
-    shared.project.W_V = parameters.copied(project.W_V)
+    shared.project.W_V = copying.copied(project.W_V)
     old = project.W_Q.bias
     asked = W_Q.new_zeros(W_Q[:, 0].shape) if old is None else old.detach().to(W_Q)
     content = torch.einsum("hmd,hd->hm", W_K, asked.view(W_K[:, 0].shape))
@@ -165,7 +165,7 @@ def to_collaborative(
     return shared.train(attention.training)
 
 
-_KNOWN: kinds.Kinds = kinds.UNSHARED | {"project.W_V": (), "concat": (), "W_O": ()}
+_KNOWN: copying.Classes = copying.UNSHARED | {"project.W_V": (), "concat": (), "W_O": ()}
 """Values and what follows them are kept as they are."""
 
 

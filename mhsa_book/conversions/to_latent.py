@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib.accept import kinds, known, parameters
+from mhsa_lib import copying
 from mhsa_lib.stages import maps_of
 from mhsa_lib.variants.latent import LatentAttention
 
@@ -36,8 +36,8 @@ def mha_to_latent(attention: Any, d_latent: int) -> tuple[LatentAttention, float
     True
     """
     why, repair = "has no conversion to a latent", "pass an attention with the standard stages"
-    known.stages(attention, why, repair, kinds.UNSHARED)
-    known.one_width(attention, why, repair)
+    copying.check_stages(attention, why, repair, copying.UNSHARED)
+    check_one_width(attention, why, repair)
     W_Q, W_K, W_V, W_O = maps_of(attention).values()
     latent = LatentAttention(
         attention.d_model,
@@ -63,8 +63,8 @@ def mha_to_latent(attention: Any, d_latent: int) -> tuple[LatentAttention, float
         latent.split.W_UV.weight[:, :n] = W_UV
     for W in (latent.project.W_DKV, latent.split.W_UK, latent.split.W_UV):
         W.requires_grad_(W_K.weight.requires_grad or W_V.weight.requires_grad)
-    parameters.copy(latent.project.W_Q, W_Q.weight, W_Q.bias)
-    parameters.copy(latent.W_O, W_O.weight, _moved(W_V, W_O))
+    copying.copy_linear(latent.project.W_Q, W_Q.weight, W_Q.bias)
+    copying.copy_linear(latent.W_O, W_O.weight, _moved(W_V, W_O))
     lost = (size[n:].norm() / size.norm()).item() if size.any() else 0.0
     return latent.train(attention.training), lost
 
@@ -75,6 +75,22 @@ def _moved(W_V: nn.Linear, W_O: nn.Linear) -> Tensor | None:
         return W_O.bias
     moved = W_O.weight.detach() @ W_V.bias.detach()
     if W_O.bias is None:
-        return parameters.like(W_V.bias, moved)
+        return copying.like(W_V.bias, moved)
     learns = W_V.bias.requires_grad or W_O.bias.requires_grad
     return (moved + W_O.bias.detach()).requires_grad_(learns)
+
+
+def check_one_width(attention: Any, action: str, fix: str) -> None:
+    """Raise ``ValueError`` unless queries and keys are made of tokens of the same width.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> check_one_width(MultiHeadAttention(12, 3, d_context=5), "has no latent", "keep it")
+    Traceback (most recent call last):
+    ...
+    ValueError: d_context=5 differs from d_model=12, which has no latent: keep it.
+    """
+    if attention.d_context != attention.d_model:
+        raise ValueError(
+            f"d_context={attention.d_context} differs from d_model={attention.d_model}, "
+            f"which {action}: {fix}."
+        )

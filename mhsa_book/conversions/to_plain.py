@@ -4,7 +4,7 @@ from typing import Any
 
 from torch.nn.functional import pad
 
-from mhsa_lib.accept import kinds, known, parameters
+from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.stages import Split
 from mhsa_lib.variants.overlapped import (
@@ -29,13 +29,13 @@ def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
     (6, True)
     """
     why, repair = "is not known to overlap as it should", "keep it as it is"
-    own: kinds.Kinds = {
+    own: copying.Classes = {
         "": (OverlappedAttention,),
         "split": (OverlappedSplit,),
         "split.split": (Split,),
         "split.overlap": (Overlap,),
     }
-    known.only(attention, kinds.STANDARD | own, why, repair)
+    copying.check_modules(attention, copying.STANDARD | own, why, repair)
     overlap, d_head = attention.overlap, attention.d_head
     split, width = attention.split, d_head + 2 * overlap
     if (split.split.n_heads, split.overlap.columns) != (attention.n_heads, overlap):
@@ -58,10 +58,10 @@ def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
             return None
         columns = pad(rows.detach().movedim(0, -1), (overlap, overlap))
         windows = columns.unfold(-1, width, d_head).flatten(-2).movedim(-1, 0)
-        return parameters.like(rows, windows * factor)
+        return copying.like(rows, windows * factor)
 
     for name, factor in (("W_Q", longer), ("W_K", 1.0), ("W_V", 1.0)):
         old, new = getattr(attention.project, name), getattr(plain.project, name)
-        parameters.copy(new, unfolded(old.weight, factor), unfolded(old.bias, factor))
-    parameters.copy(plain.W_O, attention.W_O.weight, attention.W_O.bias)
+        copying.copy_linear(new, unfolded(old.weight, factor), unfolded(old.bias, factor))
+    copying.copy_linear(plain.W_O, attention.W_O.weight, attention.W_O.bias)
     return plain.train(attention.training)

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from mhsa_book.exercises.core_inputs import drawn
 from mhsa_book.exercises.kinds import Exercise, Invented, Value
-from mhsa_lib.accept.parameters import copied
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.copying import copied
 from mhsa_lib.variants import GroupedQueryAttention
 
 D_MODEL, N_HEADS, N_KV_HEADS, RANKS = 8192, 64, 8, 8

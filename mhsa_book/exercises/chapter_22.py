@@ -7,8 +7,8 @@ from torch import Tensor
 
 from mhsa_book import examples
 from mhsa_book.exercises.kinds import Exercise, Invented, Value
-from mhsa_lib.accept.parameters import copied
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.copying import copied
 from mhsa_lib.tracing.wires import trace
 from mhsa_lib.variants.overlapped import OverlappedSplit, overlap_heads
 

@@ -70,7 +70,8 @@ def compare(
         SkippedAllReduce(leave_out == "backward"), y.backward, own(towards)
     )
     differences = {"output": far(y, own(out)), "gradient of x": far(here.grad, own(seen.grad))}
-    wanted, held = cut.gradients(whole, rank, ranks), dict(divided.named_parameters())
+    wanted = cut.gradients(whole, rank, ranks)
+    held = dict(divided.named_buffers()) | dict(divided.named_parameters())
     learned = {name: local(p.grad) for name, p in held.items() if p.grad is not None}
     differences |= {name: far(grad, wanted[name]) for name, grad in learned.items()}
     shapes = {name: (p.shape, local(held[name]).shape) for name, p in whole.named_parameters()}

@@ -1,13 +1,13 @@
 """Attention of PyTorch, BERT, GPT-2, Llama and DeepSeek, converted with its weights.
 
-From PyTorch, BERT, GPT-2, Llama and DeepSeek there is one file each, with the stages that only
-Llama's relatives have in ``llama_stages``; ``source`` reads what Hugging Face configurations
-say. ``to_grouped`` pools the key and value heads of an attention into fewer, after ``align``
-has made them comparable; ``prune`` removes heads.
+Each family is a map of names: the configuration and the parameters of a source become ours
+(``source`` reads them, ``rope_config`` the rotary positions, ``llama_stages`` are stages that
+only Llama's relatives have). Then source and result are run once on random input and compared
+(``verification``), so a source needs a forward that works; ``verify=False`` leaves that out.
+``prune`` removes heads, ``grouping`` merges key and value heads into fewer.
 
 Only attention is converted. Residual connections, LayerNorm and dropout on the output belong
-to the block around it and stay behind; each function says what the result must equal. A source
-is known by its class, and has to be bare: nothing replaced, nothing added (``accept.known``).
+to the block around it and stay behind; each function says what the result must equal.
 """
 
 from mhsa_lib.convert.bert import from_bert as from_bert

@@ -5,58 +5,56 @@ Source: Radford et al., "Language Models are Unsupervised Multitask Learners", 2
 
 from typing import Any
 
-from mhsa_lib.accept import kinds, known, parameters
+from torch import Tensor
+
+from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.source import MODELS, stock
+from mhsa_lib.convert.source import MODELS, Source, check_implementation, transposed
+from mhsa_lib.convert.verification import LENGTH, additive, converted
 
-KNOWN: kinds.Kinds = {
-    "": (
-        MODELS + "gpt2.modeling_gpt2.GPT2Attention",
-        MODELS + "decision_transformer.modeling_decision_transformer."
-        "DecisionTransformerGPT2Attention",
-        MODELS + "imagegpt.modeling_imagegpt.ImageGPTAttention",
-        MODELS + "gpt2.modeling_gpt2.GPT2SdpaAttention",
-    ),
-    "c_attn": ("transformers.pytorch_utils.Conv1D",),
-    "c_proj": ("transformers.pytorch_utils.Conv1D",),
-    "q_attn": ("transformers.pytorch_utils.Conv1D",),
-    "attn_dropout": ("torch.nn.modules.dropout.Dropout",),
-    "resid_dropout": (),
-}
+CLASSES = tuple(
+    f"{MODELS}{name}"
+    for name in (
+        "gpt2.modeling_gpt2.GPT2Attention",
+        "gpt2.modeling_gpt2.GPT2SdpaAttention",
+        "imagegpt.modeling_imagegpt.ImageGPTAttention",
+        "decision_transformer.modeling_decision_transformer.DecisionTransformerGPT2Attention",
+    )
+)
 
 
-def from_gpt2(source: Any) -> MultiHeadAttention:
+def from_gpt2(source: Any, *, verify: bool = True) -> MultiHeadAttention:
     """From a Hugging Face ``GPT2Attention``: ``c_attn``, ``c_proj``, and its scale.
 
     ``convert.from_gpt2(m)(x, mask=masks.causal)`` equals ``m(x)[0]`` as the model calls it,
     with its causal mask: the mask is not part of the weights, give it to ours. So do the copies
     in ImageGPT and the Decision Transformer. ``c_attn`` stores the transpose of ``nn.Linear``'s
-    layout. What is frozen stays frozen. Not converted: dropout after ``c_proj``,
-    cross-attention, and what is not bare (``ValueError``); another class (``TypeError``).
+    layout. What is frozen stays frozen. Not converted: dropout after ``c_proj``; another class
+    (``TypeError``); cross-attention, anything that was added, and with ``verify`` a source that
+    gives other numbers (``ValueError``).
     """
-    known.only(source, KNOWN, "is not converted by convert.from_gpt2", known.ITSELF)
+    read = Source(source, CLASSES, "from_gpt2", ("resid_dropout.",))
     if source.is_cross_attention:
         raise ValueError(
-            f"this {type(source).__name__} is a cross-attention; only self-attention is "
-            f"converted."
+            f"this {read.name} is a cross-attention; only self-attention is converted."
         )
-    stock(getattr(source, "config", None))  # ImageGPT of transformers 4 has none
-    packed, output, d_head = source.c_attn, source.c_proj, source.head_dim
+    check_implementation(getattr(source, "config", None))  # ImageGPT's had none before 5
+    # Older classes hold a triangle of ones for the longest text, and take no longer one.
+    length = min([LENGTH, *(m.shape[-1] for n, m in source.named_buffers() if n == "bias")])
+    return converted(read, _build, _run, inputs=("causal",), verify=verify, length=length)
+
+
+def _build(source: Source) -> MultiHeadAttention:
+    m = source.module
+    (packed, biases), (output, bias) = source.linear("c_attn"), source.linear("c_proj")
     attention = MultiHeadAttention(
-        output.weight.shape[1], source.num_heads, d_head=d_head, dropout=source.attn_dropout.p
-    ).to(output.weight)
-    attention.attend.scale = getattr(source, "scaling", _scaling(source))
-    widths = [source.num_heads * d_head] * 3
-    weights = [
-        parameters.like(packed.weight, part.T) for part in packed.weight.split(widths, dim=1)
-    ]
-    biases = parameters.cut(packed.bias, widths)
-    parameters.fill(
-        attention,
-        [*weights, parameters.like(output.weight, output.weight.T)],
-        [*biases, output.bias],
-    )
-    return attention.train(source.training)
+        output.shape[1], m.num_heads, d_head=m.head_dim, dropout=m.attn_dropout.p
+    ).to(output)
+    attention.attend.scale = getattr(m, "scaling", _scaling(m))
+    widths = [m.num_heads * m.head_dim] * 3
+    weights = transposed(packed, widths) + transposed(output, [output.shape[1]])
+    copying.fill(attention, weights, [*copying.split_rows(biases, widths), bias])
+    return attention
 
 
 def _scaling(source: Any) -> float:
@@ -64,3 +62,7 @@ def _scaling(source: Any) -> float:
     scale = source.head_dim**-0.5 if source.scale_attn_weights else 1.0
     by_layer = source.scale_attn_by_inverse_layer_idx
     return scale / (source.layer_idx + 1) if by_layer else scale
+
+
+def _run(source: Any, x: Tensor, context: Tensor, allowed: Tensor | None) -> Tensor:
+    return source(x, attention_mask=additive(allowed, x.dtype))[0]

@@ -6,39 +6,34 @@ Team, "Gemma 2", arXiv 2408.00118, and "Gemma 3", arXiv 2503.19786; Abdin et al.
 2404.14219; OLMo Team, "2 OLMo 2 Furious", arXiv 2501.00656; OpenAI, "gpt-oss", 2508.10925.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
-from mhsa_lib.accept import kinds, parameters
-from mhsa_lib.convert import source as convert_source
+from mhsa_lib import copying
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
-from mhsa_lib.convert.source import MODELS
+from mhsa_lib.convert.rope_config import rotary, run_with_rotation
+from mhsa_lib.convert.source import MODELS, Source, check_implementation
+from mhsa_lib.convert.verification import converted
 from mhsa_lib.rope.rotary import HALVES, RotarySplit
 from mhsa_lib.stages import Project
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention
 
-_MAPS: kinds.Kinds = {path: (nn.Linear,) for path in ("q_proj", "k_proj", "v_proj", "o_proj")}
-
-
-def _normed(norm: str) -> kinds.Kinds:
-    return {**_MAPS, "q_norm": (MODELS + norm,), "k_norm": (MODELS + norm,)}
-
-
-KNOWN: dict[str, kinds.Kinds] = {
-    "llama.modeling_llama.LlamaAttention": _MAPS,
-    "mistral.modeling_mistral.MistralAttention": _MAPS,
-    "qwen2.modeling_qwen2.Qwen2Attention": _MAPS,
-    "qwen3.modeling_qwen3.Qwen3Attention": _normed("qwen3.modeling_qwen3.Qwen3RMSNorm"),
-    "gemma.modeling_gemma.GemmaAttention": _MAPS,
-    "gemma2.modeling_gemma2.Gemma2Attention": _MAPS,
-    "gemma3.modeling_gemma3.Gemma3Attention": _normed("gemma3.modeling_gemma3.Gemma3RMSNorm"),
-    "phi3.modeling_phi3.Phi3Attention": {"qkv_proj": (nn.Linear,), "o_proj": (nn.Linear,)},
-    "olmo2.modeling_olmo2.Olmo2Attention": _normed("olmo2.modeling_olmo2.Olmo2RMSNorm"),
-    "gpt_oss.modeling_gpt_oss.GptOssAttention": _MAPS,
-}
-"""Classes that are converted, by their name below ``transformers.models``, and their parts."""
+CLASSES = tuple(
+    f"{MODELS}{module}.modeling_{module}.{name}Attention"
+    for module, name in {
+        "llama": "Llama",
+        "mistral": "Mistral",
+        "qwen2": "Qwen2",
+        "qwen3": "Qwen3",
+        "gemma": "Gemma",
+        "gemma2": "Gemma2",
+        "gemma3": "Gemma3",
+        "phi3": "Phi3",
+        "olmo2": "Olmo2",
+        "gpt_oss": "GptOss",
+    }.items()
+)
 
 _LEAVES_OUT = {
     "cap": {"sdpa"},
@@ -46,7 +41,7 @@ _LEAVES_OUT = {
 }
 
 
-def from_llama(source: Any) -> GroupedQueryAttention:
+def from_llama(source: Any, *, verify: bool = True) -> GroupedQueryAttention:
     """From a Hugging Face ``LlamaAttention``, or one of its relatives:
 
     ===================  ==================================================================
@@ -61,87 +56,89 @@ def from_llama(source: Any) -> GroupedQueryAttention:
     ===================  ==================================================================
 
     ``convert.from_llama(m)(x, mask=masks.causal)`` equals ``m(x, …)[0]`` with positions from 0
-    and the model's causal mask; a layer with ``m.sliding_window`` needs
-    ``masks.sliding_window(m.sliding_window)``. A layer with a cap or sinks that is set to the
-    attention that leaves it out ("sdpa" both, flash attention 2 sinks) is refused, as is one
-    registered under a name of somebody's own (``ValueError``).
+    and the mask that its model makes. That is ``masks.causal``, or ``masks.sliding_window(w)``
+    in a layer with a window: w is ``m.sliding_window`` where the attention has it (Qwen2,
+    Gemma2, Gemma3, GptOss: None in layers without a window), and ``m.config.sliding_window`` in
+    Mistral and Phi3, for all layers alike. Gemma 3 with ``config.use_bidirectional_attention``
+    attends in both directions: no mask in its full layers, and |query - key| < w in the others,
+    which is ``masks.custom(lambda q, k: (q - k).abs() < w)``.
 
-    Pairs of rotary columns are the two halves of a head, frequencies plain or scaled as the
+    A layer with a cap or sinks that is set to the attention that leaves it out ("sdpa" both,
+    flash attention 2 sinks) is refused, as is one registered under a name of somebody's own
+    (``ValueError``).
+
+    Pairs of rotary features are the two halves of a head, frequencies plain or scaled as the
     configuration says: linear, proportional, dynamic, llama3, yarn and longrope
     (``mhsa_lib.rope.scaling``). Dynamic and longrope ones depend on the length of the text:
-    equal is one pass, and decoding as long as kept keys need not turn again; the call in which
-    they would is refused (``ValueError``).
+    equal is one pass, and decoding as long as cached keys need not be rotated again; the call
+    in which they would is refused (``ValueError``).
 
-    Not converted: other classes (``TypeError``), parts that are not those of the class, such as
-    adapters, or anything added to them (``ValueError``; merge adapters first).
+    Not converted: other classes (``TypeError``); anything that was added, such as adapters
+    (merge them first), and with ``verify`` a source that gives other numbers (``ValueError``).
     """
-    name = convert_source.checked(source, KNOWN, "has no conversion by convert.from_llama")
-    weights, biases = _projections(source)
+    read = Source(source, CLASSES, "from_llama")
+    check_implementation(source.config)
+    return converted(read, _build, run_with_rotation, inputs=("causal",), verify=verify)
+
+
+def _build(source: Source) -> GroupedQueryAttention:
+    m, d_head = source.module, source.module.head_dim
+    if hasattr(m, "qkv_proj"):
+        d_kv_heads = m.num_key_value_heads * d_head
+        widths = [m.qkv_proj.out_features - 2 * d_kv_heads, d_kv_heads, d_kv_heads]
+        packed = source.linear("qkv_proj")
+        weights, biases = (copying.split_rows(part, widths) for part in packed)
+    else:
+        maps = [source.linear(f"{name}_proj") for name in "qkv"]
+        weights, biases = ([*parts] for parts in zip(*maps, strict=True))
     (d_heads, d_model), d_kv_heads = weights[0].shape, weights[1].shape[0]
-    d_head, bias = source.head_dim, any(given is not None for given in biases)
     n_heads, n_kv_heads = d_heads // d_head, d_kv_heads // d_head
-    norms = {
-        norm: _norm(getattr(source, norm))
-        for norm in ("q_norm", "k_norm")
-        if hasattr(source, norm)
-    }
-    layer_type = getattr(source, "layer_type", None)
-    if getattr(source, "is_sliding", False):  # before transformers 5, all that Gemma 3 says
+    norms = {name: _norm(m, name) for name in ("q_norm", "k_norm") if hasattr(m, name)}
+    layer_type = getattr(m, "layer_type", None)
+    if getattr(m, "is_sliding", False):  # before transformers 5, all that Gemma 3 says
         layer_type = "sliding_attention"
-    rotary = convert_source.rotary(
-        source.config,
-        d_head,
-        HALVES,
-        layer_type=layer_type,
-        partial=name == "Phi3Attention",
-    )
+    partial = source.name == "Phi3Attention"
+    rotation = rotary(m.config, d_head, HALVES, layer_type=layer_type, partial=partial)
+    bias = any(given is not None for given in biases)
     project, of_heads = Project(d_model, d_heads, d_kv_heads, bias=bias), norms
-    if name == "Olmo2Attention":
+    if source.name == "Olmo2Attention":
         project = NormedProject(d_model, d_heads, d_kv_heads, bias=bias, **norms)
         of_heads = {}
+    output, b_O = source.linear("o_proj")
     attention = GroupedQueryAttention(
         d_model,
         n_heads,
         n_kv_heads,
         d_head=d_head,
-        bias=source.o_proj.bias is not None,
+        bias=b_O is not None,
         project=project,
-        split=RotarySplit(n_heads, rotary, n_kv_heads, **of_heads),
-        attend=_attend(source, name, n_heads),
-    ).to(weights[0])
-    output = source.o_proj
-    parameters.fill(attention, [*weights, output.weight], [*biases, output.bias])
-    for norm, ours in norms.items():
-        parameters.write(ours.weight, getattr(source, norm).weight)
+        split=RotarySplit(n_heads, rotation, n_kv_heads, **of_heads),
+        attend=_attend(source, n_heads),
+    ).to(output)
+    copying.fill(attention, [*weights, output], [*biases, b_O])
+    for name, norm in norms.items():
+        copying.write(norm.weight, source.take(f"{name}.weight"))
     if isinstance(attention.attend, SinkAttend):
-        parameters.write(attention.attend.sinks, source.sinks)
-    return attention.train(source.training)
+        copying.write(attention.attend.sinks, source.take("sinks"))
+    return attention
 
 
-def _projections(source: Any) -> tuple[Sequence[Tensor], Sequence[Tensor | None]]:
-    """Weights and biases of the three maps, cut out of one where they are packed."""
-    if not hasattr(source, "qkv_proj"):
-        maps = source.q_proj, source.k_proj, source.v_proj
-        return [W.weight for W in maps], [W.bias for W in maps]
-    packed, d_kv_heads = source.qkv_proj, source.num_key_value_heads * source.head_dim
-    widths = [packed.out_features - 2 * d_kv_heads, d_kv_heads, d_kv_heads]
-    return parameters.cut(packed.weight, widths), parameters.cut(packed.bias, widths)
-
-
-def _norm(given: Any) -> Any:
-    """The same norm, of the width of theirs; Gemma's differs."""
+def _norm(source: Any, name: str) -> Any:
+    """The same norm, of the width of theirs; Gemma's has the gain 1 + weight."""
+    given = getattr(source, name)
     if type(given).__name__ == "Gemma3RMSNorm":
         return GemmaNorm(len(given.weight), given.eps)
     return nn.RMSNorm(len(given.weight), eps=given.variance_epsilon)
 
 
-def _attend(source: Any, name: str, n_heads: int) -> GroupedAttend:
-    scale, dropout = float(source.scaling), float(source.attention_dropout)
+def _attend(source: Source, n_heads: int) -> GroupedAttend:
+    m, name = source.module, source.name
+    scale, dropout = float(m.scaling), float(m.attention_dropout)
     # Gemma 3 keeps the name of the cap and does not use it.
-    cap = source.attn_logit_softcapping if name == "Gemma2Attention" else None
+    cap = m.attn_logit_softcapping if name == "Gemma2Attention" else None
     if cap is None and name != "GptOssAttention":
         return GroupedAttend(scale, dropout)
-    part, way = "sinks" if cap is None else "cap", source.config._attn_implementation
+    part, way = "sinks" if cap is None else "cap", m.config._attn_implementation
     if way in _LEAVES_OUT[part]:
         raise ValueError(
             f"{name} is set to {way!r}, which leaves out its {part}; set "

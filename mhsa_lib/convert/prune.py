@@ -14,8 +14,7 @@ from typing import SupportsIndex, TypeVar
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import checks
-from mhsa_lib.accept import kinds, known, parameters
+from mhsa_lib import checks, copying
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.stages import Wire
 from mhsa_lib.variants.gated import GatedAttention, HardConcrete
@@ -51,10 +50,10 @@ def prune_heads(attention: Attention, keep: Iterable[SupportsIndex]) -> Attentio
     >>> torch.allclose(small(x) + rest(x), mha(x), atol=1e-6)
     True
     """
-    known.stages(attention, _WHY, _REPAIR, kinds.ROTARY)
+    copying.check_stages(attention, _WHY, _REPAIR, copying.ROTARY)
     heads = checks.heads(keep, attention.n_heads)
     kv_heads = _read_by(heads, attention)
-    pruned, d_head = parameters.copied(attention), attention.d_head
+    pruned, d_head = copying.copied(attention), attention.d_head
     project = pruned.project
     for W, kept in ((project.W_Q, heads), (project.W_K, kv_heads), (project.W_V, kv_heads)):
         _keep(W, 0, kept, d_head)
@@ -81,8 +80,8 @@ def ungated(attention: GatedAttention) -> MultiHeadAttention:
     >>> ungated(gated).n_heads, torch.allclose(ungated(gated)(x), gated(x), atol=1e-6)
     (2, True)
     """
-    known.stages(attention, "has no form without gates", "keep the gates", _GATED)
-    parameters.shaped("gate.log_alpha", attention.gate.log_alpha, (attention.n_heads,))
+    copying.check_stages(attention, "has no form without gates", "keep the gates", _GATED)
+    copying.check_shape("gate.log_alpha", attention.gate.log_alpha, (attention.n_heads,))
     if attention.gate.training:
         raise ValueError(
             "gate is in training mode, where gates are drawn anew in every pass; call eval() "
@@ -96,7 +95,7 @@ def ungated(attention: GatedAttention) -> MultiHeadAttention:
             f"leave one open: set its gate.log_alpha to 3, or weigh the penalty less."
         )
     names = "project", "split", "attend", "concat", "W_O"
-    stages = {name: parameters.copied(getattr(attention, name)) for name in names}
+    stages = {name: copying.copied(getattr(attention, name)) for name in names}
     sizes = attention.d_model, attention.n_heads
     plain = MultiHeadAttention(*sizes, d_head=attention.d_head, **stages)
     with torch.no_grad():
@@ -110,7 +109,7 @@ _REPAIR = (
     "what convert.prune.ungated makes)"
 )
 
-_GATED: kinds.Kinds = kinds.ROTARY | {
+_GATED: copying.Classes = copying.ROTARY | {
     "": (GatedAttention,),
     "gate": (HardConcrete,),
     "gate.gates": (Wire,),

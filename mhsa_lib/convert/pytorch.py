@@ -1,23 +1,28 @@
 """PyTorch's own multi-head attention in our five stages."""
 
-from torch import nn
+from typing import Any
 
-from mhsa_lib.accept import kinds, known, parameters
+from torch import Tensor, nn
+
+from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.convert.source import Source
+from mhsa_lib.convert.verification import converted
 
-KNOWN: kinds.Kinds = {"": (nn.MultiheadAttention,), "out_proj": (nn.Linear,)}
+CLASSES = ("torch.nn.modules.activation.MultiheadAttention",)
 
 
-def from_torch(source: nn.MultiheadAttention) -> MultiHeadAttention:
+def from_torch(source: nn.MultiheadAttention, *, verify: bool = True) -> MultiHeadAttention:
     """From ``nn.MultiheadAttention``: packed projection, all biases, attention dropout.
 
     ``convert.from_torch(m)(x)`` equals ``m(x, x, x)[0]`` with ``batch_first=True``; our
     tensors are always (batch, seq, d_model). Masks change polarity: ``masks.from_torch``. With
     ``kdim`` and ``vdim`` of one width, ``convert.from_torch(m)(x, context)`` equals
-    ``m(x, context, context)[0]``. What is frozen stays frozen. Not converted: ``kdim`` and
-    ``vdim`` that differ, ``add_bias_kv``, ``add_zero_attn``, and what is not bare
-    (``ValueError``); subclasses that compute otherwise, as those of ``torch.ao``
-    (``TypeError``).
+    ``m(x, context, context)[0]``. What is frozen stays frozen.
+
+    Not converted: subclasses that compute otherwise, as those of ``torch.ao`` (``TypeError``);
+    ``kdim`` and ``vdim`` that differ, ``add_bias_kv``, ``add_zero_attn``, anything that was
+    added, and with ``verify`` a source that gives other numbers (``ValueError``).
 
     >>> import torch
     >>> source = nn.MultiheadAttention(12, 3, batch_first=True)
@@ -25,7 +30,7 @@ def from_torch(source: nn.MultiheadAttention) -> MultiHeadAttention:
     >>> torch.allclose(from_torch(source)(x), source(x, x, x)[0], atol=1e-6)
     True
     """
-    known.only(source, KNOWN, "is not converted by convert.from_torch", known.ITSELF)
+    read = Source(source, CLASSES, "from_torch")
     if source.kdim != source.vdim:
         raise ValueError(
             f"kdim={source.kdim} differs from vdim={source.vdim}; keys and values come from "
@@ -36,19 +41,28 @@ def from_torch(source: nn.MultiheadAttention) -> MultiHeadAttention:
             "add_bias_kv and add_zero_attn add keys that our attention does not have; "
             "build the source without them."
         )
+    return converted(read, _build, _run, inputs=("x", "context"), verify=verify)
+
+
+def _build(source: Source) -> MultiHeadAttention:
+    m = source.module
     attention = MultiHeadAttention(
-        source.embed_dim, source.num_heads, d_context=source.kdim, dropout=source.dropout
-    ).to(source.out_proj.weight)
-    widths = [source.embed_dim] * 3
-    weights = [
-        source.q_proj_weight,
-        source.k_proj_weight,
-        source.v_proj_weight,
-    ]
-    if source.in_proj_weight is not None:
-        weights = parameters.cut(source.in_proj_weight, widths)
-    biases = parameters.cut(source.in_proj_bias, widths)
-    parameters.fill(
-        attention, [*weights, source.out_proj.weight], [*biases, source.out_proj.bias]
-    )
-    return attention.train(source.training)
+        m.embed_dim, m.num_heads, d_context=m.kdim, dropout=m.dropout
+    ).to(m.out_proj.weight)
+    widths = [m.embed_dim] * 3
+    if m.in_proj_weight is not None:
+        weights = copying.split_rows(source.take("in_proj_weight"), widths)
+    else:  # kdim differs from embed_dim, so that the three weights cannot be stacked
+        weights = [source.take(f"{name}_proj_weight") for name in "qkv"]
+    packed = None if m.in_proj_bias is None else source.take("in_proj_bias")
+    weight, bias = source.linear("out_proj")
+    biases = copying.split_rows(packed, widths)
+    copying.fill(attention, [*weights, weight], [*biases, bias])
+    return attention
+
+
+def _run(source: Any, x: Tensor, context: Tensor, allowed: Tensor | None) -> Tensor:
+    source.batch_first = True
+    if allowed is not None:
+        allowed = ~allowed.expand(-1, source.num_heads, -1, -1).flatten(0, 1)
+    return source(x, context, context, attn_mask=allowed)[0]

@@ -15,8 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mhsa_lib import checks, masks
-from mhsa_lib.accept import kinds, known, parameters
+from mhsa_lib import checks, copying, masks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.cache.static import Decodes, KeyValueCache
 from mhsa_lib.execution_mode import is_unmodified
@@ -90,7 +89,7 @@ class FusedMultiHeadAttention(Decodes):
         another attention and ``ValueError`` for what the fused one has no place for.
         """
         why, repair = "has no fused form", "use the five stages, or replace that stage"
-        known.stages(attention, why, repair)
+        copying.check_stages(attention, why, repair)
         project = attention.project
         fused = cls(
             attention.d_model,
@@ -104,9 +103,9 @@ class FusedMultiHeadAttention(Decodes):
         repair = "let all of them learn, freeze them all with requires_grad_(False), or give"
         repair += " each a bias"
         for name, held in fused._held().items():
-            packed = parameters.packed(dict(maps[held]), f"cannot be in one {name}", repair)
-            parameters.copy(getattr(fused, name), *packed)
-        parameters.copy(fused.W_O, attention.W_O.weight, attention.W_O.bias)
+            packed = copying.packed(dict(maps[held]), f"cannot be in one {name}", repair)
+            copying.copy_linear(getattr(fused, name), *packed)
+        copying.copy_linear(fused.W_O, attention.W_O.weight, attention.W_O.bias)
         fused.scale = attention.attend.scale
         return fused.train(attention.training)
 
@@ -115,7 +114,9 @@ class FusedMultiHeadAttention(Decodes):
 
         Raises ``TypeError`` or ``ValueError`` where something was added to this module.
         """
-        known.only(self, _BARE, "has no form in five stages", "use it as it is, fused")
+        copying.check_modules(
+            self, _BARE, "has no form in five stages", "use it as it is, fused"
+        )
         options: dict[str, Any] = {
             "d_head": self.d_head,
             "d_context": self.d_context,
@@ -127,10 +128,13 @@ class FusedMultiHeadAttention(Decodes):
         maps = project.W_Q, project.W_K, project.W_V
         for name, held in self._held().items():
             packed, widths = getattr(self, name), self.widths[held]
-            parts = parameters.cut(packed.weight, widths), parameters.cut(packed.bias, widths)
+            parts = (
+                copying.split_rows(packed.weight, widths),
+                copying.split_rows(packed.bias, widths),
+            )
             for W, weight, bias in zip(maps[held], *parts, strict=True):
-                parameters.copy(W, weight, bias)
-        parameters.copy(attention.W_O, self.W_O.weight, self.W_O.bias)
+                copying.copy_linear(W, weight, bias)
+        copying.copy_linear(attention.W_O, self.W_O.weight, self.W_O.bias)
         attention.attend.scale = self.scale
         return attention.train(self.training)
 
@@ -262,7 +266,7 @@ def _concat(z: HeadOutputs) -> Tensor:
     return z.transpose(-2, -3).flatten(-2)
 
 
-_BARE: kinds.Kinds = {
+_BARE: copying.Classes = {
     "": (FusedMultiHeadAttention,),
     **{name: (nn.Linear,) for name in ("W_QKV", "W_Q", "W_KV", "W_O")},
 }

@@ -14,8 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from mhsa_lib import checks, masks
-from mhsa_lib.accept import kinds, known, parameters
+from mhsa_lib import checks, copying, masks
 from mhsa_lib.cache.static import Decodes, PreallocatedCache
 from mhsa_lib.execution_mode import has_no_hooks, is_unmodified
 from mhsa_lib.functional import concat_heads
@@ -57,8 +56,8 @@ class FusedLatentAttention(Decodes):
     def __init__(self, attention: Any) -> None:
         super().__init__()
         repair = "use the five stages, or replace that stage"
-        known.only(attention, kinds.LATENT, "has no fused form of latents", repair)
-        self.attention = parameters.copied(attention)
+        copying.check_modules(attention, copying.LATENT, "has no fused form of latents", repair)
+        self.attention = copying.copied(attention)
         self.d_model, self.n_heads = attention.d_model, attention.n_heads
         self.widths = attention.project.widths
         self.train(attention.training)
@@ -70,9 +69,11 @@ class FusedLatentAttention(Decodes):
 
     def to_attention(self) -> LatentAttention:
         """The five stages with the same weights; ``ValueError`` if something was added here."""
-        inner = {f"attention.{path}".rstrip("."): each for path, each in kinds.LATENT.items()}
-        parts: kinds.Kinds = {"": (FusedLatentAttention,), **inner}
-        known.only(self, parts, "has no form in five stages", "use it as it is, fused")
+        inner = {f"attention.{path}".rstrip("."): each for path, each in copying.LATENT.items()}
+        parts: copying.Classes = {"": (FusedLatentAttention,), **inner}
+        copying.check_modules(
+            self, parts, "has no form in five stages", "use it as it is, fused"
+        )
         return deepcopy(self.attention)
 
     def cache(

@@ -3,7 +3,7 @@
 Until W_O no head reads another, so any group of heads, with its rows of W_Q, W_K and W_V and
 its columns of W_O, is an attention by itself, and the outputs of all groups add up to that of
 the whole. Rows and columns are those of ``nn.Linear``; in the formulas, y = xW, W_Q, W_K and
-W_V are cut between columns and W_O between rows.
+W_V are divided between columns and W_O between rows.
 
 Source: Shoeybi et al., "Megatron-LM", section 3, arXiv 1909.08053.
 """
@@ -13,13 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import checks, masks
-from mhsa_lib.accept import kinds, known, parameters
+from mhsa_lib import checks, copying, masks
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
 from mhsa_lib.stages import Wire
 from mhsa_lib.variants.latent import LatentAttention, LatentQuery
 
-LATENT: kinds.Kinds = kinds.LATENT | {
+LATENT: copying.Classes = copying.LATENT | {
     "project.W_Q": (nn.Linear, LatentQuery),
     "project.W_Q.W_DQ": (nn.Linear,),
     "project.W_Q.norm": (),
@@ -34,8 +33,8 @@ def shard_of(attention: Any, rank: int, ranks: int) -> Any:
     """The heads of one rank, copied: an attention of the same kind, with fewer heads.
 
     ``b_O`` is in the shard of rank 0 and zero in the others, or the sum would have it once per
-    rank. A latent is whole in every shard, with all that makes it: no head has a part of it to
-    itself. Raises ``ValueError`` as ``divisible`` does, and for a rank that is none of them.
+    rank. A latent is whole in every shard, with all that makes it, because every head reads all
+    of it. Raises ``ValueError`` as ``divisible`` does, and for a rank that does not exist.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> mha, x = MultiHeadAttention(12, 4, bias=True), torch.randn(6, 12)
@@ -46,12 +45,13 @@ def shard_of(attention: Any, rank: int, ranks: int) -> Any:
     if not 0 <= rank < ranks:
         raise ValueError(f"rank={rank} is not one of {ranks}; it must be 0 to {ranks - 1}.")
     if isinstance(attention, FusedMultiHeadAttention):
+        # A plain cut through the packed W_QKV would give rank 0 all queries and no values.
         part = shard_of(attention.to_attention(), rank, ranks)
         return FusedMultiHeadAttention.from_attention(part)
     divisible(attention, ranks)
-    part = parameters.copied(attention)
+    part = copying.copied(attention)
     with torch.no_grad():
-        for W in makers_of_heads(part):
+        for W in _maps_by_head(part):
             _keep(W, 0, rank, ranks)
         _keep(part.W_O, 1, rank, ranks)
         if part.W_O.bias is not None and rank > 0:
@@ -59,12 +59,8 @@ def shard_of(attention: Any, rank: int, ranks: int) -> Any:
     return with_fewer_heads(part, ranks)
 
 
-def makers_of_heads(attention: Any) -> list[nn.Linear]:
-    """The maps whose outputs belong to a head each; in latent attention the last of them.
-
-    >>> [W.out_features for W in makers_of_heads(LatentAttention(12, 3, d_latent=5, d_rope=2))]
-    [18, 12, 12]
-    """
+def _maps_by_head(attention: Any) -> list[nn.Linear]:
+    """The maps whose outputs belong to a head each; in latent attention the last of them."""
     project, split = attention.project, attention.split
     if not isinstance(attention, LatentAttention):
         return [project.W_Q, project.W_K, project.W_V]
@@ -73,7 +69,7 @@ def makers_of_heads(attention: Any) -> list[nn.Linear]:
 
 
 def with_fewer_heads(attention: Any, ranks: int) -> Any:
-    """Tell the stages how many heads are left to them on one of ``ranks``.
+    """Divide the number of heads that the stages name by ``ranks``, in place.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> with_fewer_heads(MultiHeadAttention(12, 4), ranks=2).split
@@ -85,34 +81,33 @@ def with_fewer_heads(attention: Any, ranks: int) -> Any:
     return attention
 
 
-def narrowed(mask: Any, heads: slice, n_heads: int, device: torch.device | None = None) -> Any:
-    """Of a mask that tells ``n_heads`` heads apart what it says to some; any other as it is.
+def mask_of_heads(
+    mask: Any, heads: slice, n_heads: int, device: torch.device | None = None
+) -> Any:
+    """A mask that differs between ``n_heads`` heads, for some of them; any other as it is.
 
-    >>> apart = torch.tensor([True, False]).view(2, 1, 1)
-    >>> narrowed(apart, slice(1, 2), n_heads=2)
+    >>> by_head = torch.tensor([True, False]).view(2, 1, 1)
+    >>> mask_of_heads(by_head, slice(1, 2), n_heads=2)
     tensor([[[False]]])
-    >>> narrowed(masks.causal, slice(1, 2), n_heads=2)
+    >>> mask_of_heads(masks.causal, slice(1, 2), n_heads=2)
     causal
     """
+
+    def differs(allowed: Tensor) -> bool:
+        return n_heads > 1 and allowed.ndim > 2 and allowed.shape[-3] == n_heads
+
     if isinstance(mask, masks.Predicate):
         position = torch.zeros(1, dtype=torch.long, device=device)
-        if not _by_head(mask.allows(position[:, None], position), n_heads):
+        if not differs(mask.allows(position[:, None], position)):
             return mask
         return masks.custom(lambda query, key: mask.allows(query, key)[..., heads, :, :])
-    if isinstance(mask, Tensor) and _by_head(mask, n_heads):
-        return mask[..., heads, :, :]
-    return mask
-
-
-def _by_head(allowed: Tensor, n_heads: int) -> bool:
-    return n_heads > 1 and allowed.ndim > 2 and allowed.shape[-3] == n_heads
+    return mask[..., heads, :, :] if isinstance(mask, Tensor) and differs(mask) else mask
 
 
 def divisible(attention: Any, ranks: int) -> None:
     """Every one of ``ranks`` can get the same number of whole heads, also of key heads.
 
-    Raises ``ValueError`` if not, and for a stage of which it is not known that its heads do
-    not need each other.
+    Raises ``ValueError`` if not, and for a stage whose heads may depend on each other.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> divisible(MultiHeadAttention(12, 3), ranks=2)
@@ -121,20 +116,29 @@ def divisible(attention: Any, ranks: int) -> None:
     ValueError: 2 ranks cannot share n_heads=3 evenly; possible numbers of ranks: 1, 3.
     """
     checks.positive(ranks=ranks)
-    repair = "replace that stage, or leave this attention in one place"
+    fix = "replace that stage, or leave this attention in one place"
     not_sharded(attention)
+    n_heads = n_kv_heads = attention.n_heads
     if isinstance(attention, LatentAttention):
-        known.only(attention, LATENT, "may mix its heads", repair)
-        _evenly(attention.n_heads, attention.n_heads, ranks)
-        return
-    known.stages(attention, "may mix its heads", repair, kinds.ROTARY)
-    if next(attention.split.parameters(), None) is not None:
+        copying.check_modules(attention, LATENT, "may mix its heads", fix)
+    else:
+        copying.check_stages(attention, "may mix its heads", fix, copying.ROTARY)
+        if next(attention.split.parameters(), None) is not None:
+            raise ValueError(
+                f"split={type(attention.split).__name__} has parameters that all heads use; "
+                f"each rank would learn its own: {fix}."
+            )
+        n_kv_heads = getattr(attention.split, "n_kv_heads", n_heads)
+    fits = [n for n in range(1, n_kv_heads + 1) if n_heads % n == n_kv_heads % n == 0]
+    if ranks not in fits:
+        name, more = f"n_heads={n_heads}", ""
+        if n_heads % ranks == 0:
+            name = f"n_kv_heads={n_kv_heads}"
+            more = "; for more, repeat each head of keys and values first"
         raise ValueError(
-            f"split={type(attention.split).__name__} has parameters that all heads use; each "
-            f"rank would learn its own: {repair}."
+            f"{ranks} ranks cannot share {name} evenly; possible numbers of ranks: "
+            f"{', '.join(map(str, fits))}{more}."
         )
-    n_heads = attention.split.n_heads
-    _evenly(n_heads, getattr(attention.split, "n_kv_heads", n_heads), ranks)
 
 
 def not_sharded(attention: nn.Module) -> None:
@@ -155,28 +159,14 @@ def not_sharded(attention: nn.Module) -> None:
         )
 
 
-def _evenly(n_heads: int, n_kv_heads: int, ranks: int) -> None:
-    """Every rank gets as many query heads, and as many heads of keys."""
-    fits = [n for n in range(1, n_kv_heads + 1) if n_heads % n == n_kv_heads % n == 0]
-    if ranks not in fits:
-        name, count, repair = "n_heads", n_heads, ""
-        if n_heads % ranks == 0:
-            name, count = "n_kv_heads", n_kv_heads
-            repair = "; for more, repeat each head of keys and values first"
-        raise ValueError(
-            f"{ranks} ranks cannot share {name}={count} evenly; possible numbers of ranks: "
-            f"{', '.join(map(str, fits))}{repair}."
-        )
-
-
 def _keep(W: nn.Linear, axis: int, rank: int, ranks: int) -> None:
     """Of a linear map only the part of one rank: of its outputs (0) or of its inputs (1)."""
-    W.weight = _part(W.weight, axis, rank, ranks)
+
+    def part(parameter: Tensor) -> nn.Parameter:
+        own = parameter.chunk(ranks, axis)[rank].clone(memory_format=torch.contiguous_format)
+        return nn.Parameter(own, requires_grad=parameter.requires_grad)
+
+    W.weight = part(W.weight)
     W.out_features, W.in_features = W.weight.shape
     if W.bias is not None and axis == 0:
-        W.bias = _part(W.bias, 0, rank, ranks)
-
-
-def _part(parameter: Tensor, axis: int, rank: int, ranks: int) -> nn.Parameter:
-    part = parameter.chunk(ranks, axis)[rank].clone(memory_format=torch.contiguous_format)
-    return nn.Parameter(part, requires_grad=parameter.requires_grad)
+        W.bias = part(W.bias)

@@ -1,9 +1,9 @@
-"""Heads on several devices: every rank keeps some heads, and one sum joins them.
+"""Heads on several devices: every rank keeps some heads, and one all-reduce joins them.
 
-W_Q, W_K and W_V are cut between their columns, W_O between its rows (``shard_of``). Concat then
-W_O is a sum over heads, so it is a sum over ranks: one all-reduce forward. ``x`` enters every
-rank, so its gradient is a sum over ranks: one all-reduce backward. Between the two, nobody
-waits for anybody.
+W_Q, W_K and W_V are divided between their columns, W_O between its rows (``shard_of``). Concat
+then W_O is a sum over heads, so it is a sum over ranks: one all-reduce forward. ``x`` enters
+every rank, so its gradient is a sum over ranks: one all-reduce backward. Between the two, no
+rank waits for another.
 
 Source: Shoeybi et al., "Megatron-LM", section 3, arXiv 1909.08053.
 """
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Partial, Replicate, distribute_tensor
@@ -24,7 +25,7 @@ from torch.distributed.tensor.parallel import (
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
 from mhsa_lib.parallel.one_rank import (
     divisible,
-    narrowed,
+    mask_of_heads,
     not_sharded,
     shard_of,
     with_fewer_heads,
@@ -33,17 +34,15 @@ from mhsa_lib.variants.latent import LatentAttention
 
 
 def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
-    """Leave on every rank of ``mesh`` its shard: some of the heads; outputs and gradients stay.
+    """Leave on every rank of ``mesh`` some of the heads; outputs and gradients stay the same.
 
     Every rank calls this, then the result, with the same ``x``. Weights are those of rank 0.
 
     The five stages, also with grouped heads or rotary positions, are changed in place by
-    torch's column- and row-parallel styles; their parameters become ``DTensor``. A fused
-    attention is not: its kernels take its weights as they are, and a plain cut through the
-    packed W_QKV would give the first of two ranks all queries and half of the keys. Its
-    shard is a fused attention with fewer heads, with both sums at its door; of its ``b_O`` the
-    one on rank 0 counts and learns. A latent attention is cut in the same way, and what makes
-    its latents is whole on every rank, so its gradients are added up too.
+    torch's column- and row-parallel styles; their parameters become ``DTensor``. A fused or a
+    latent attention is not: its shard is a module of the same class with fewer heads, with both
+    sums around it. Of ``b_O`` the one on rank 0 counts and learns. What makes the latents is
+    whole on every rank, so its gradients are added up too.
 
     A mask is that of all heads. A cache holds the heads of its rank. Every rank drops weights
     of its own heads: for training with dropout, seed ranks differently. ``clip_grad_norm_``
@@ -65,11 +64,9 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     if mesh.ndim != 1:
         raise ValueError(f"mesh has {mesh.ndim} axes; heads are sharded along one, mesh['tp'].")
     not_sharded(attention)
-    if isinstance(attention, FusedMultiHeadAttention):
-        divisible(attention.to_attention(), mesh.size())
-        return _parallelize_shard(attention, mesh)
-    divisible(attention, mesh.size())
-    if isinstance(attention, LatentAttention):
+    fused = isinstance(attention, FusedMultiHeadAttention)
+    divisible(attention.to_attention() if fused else attention, mesh.size())
+    if fused or isinstance(attention, LatentAttention):
         return _parallelize_shard(attention, mesh)
     plan: Any = {f"project.{name}": ColwiseParallel() for name in ("W_Q", "W_K", "W_V")}
     summand = RowwiseParallel(output_layouts=Partial(), use_local_output=False)
@@ -79,46 +76,75 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
         parameter.requires_grad_(learns[name])
     _enter(attention.project, lambda t: DTensor.from_local(t, mesh, [Replicate()]))
     attention.W_O.register_forward_hook(_summed)
-    enter_own_masks(attention, mesh, attention.n_heads)
+    divide_masks(attention, mesh, attention.n_heads)
     return with_fewer_heads(attention, mesh.size())
 
 
 def _parallelize_shard(attention: Any, mesh: DeviceMesh) -> nn.Module:
-    """Some of the heads as an attention of their own, with both sums at its door."""
+    """Some of the heads as an attention of their own, with both sums around it."""
     for parameter in attention.parameters():
         parameter.data = distribute_tensor(parameter.data, mesh, [Replicate()]).to_local()
     rank = mesh.get_local_rank()
     part = shard_of(attention, rank, mesh.size())
-    for (name, old), new in zip(attention.named_parameters(), part.parameters(), strict=True):
-        new.requires_grad_(old.requires_grad and (name != "W_O.bias" or rank == 0))
-        if new.shape == old.shape and name != "W_O.bias" and new.requires_grad:
-            add_up_gradients(new, mesh)  # whole on every rank, used for the heads of each
-
-    def enter(t: Tensor) -> Tensor:
-        same = DTensor.from_local(t, mesh, [Replicate()])
-        return same.to_local(grad_placements=[Partial()])
+    whole = {name: parameter.shape for name, parameter in attention.named_parameters()}
+    for path, module in part.named_modules():
+        names = [
+            name
+            for name, parameter in module.named_parameters(recurse=False)
+            if parameter.shape == whole[f"{path}.{name}"] and f"{path}.{name}" != "W_O.bias"
+        ]
+        sum_gradients(module, mesh, names)
+    if part.W_O.bias is not None and rank > 0:
+        # A buffer, not a frozen parameter: if somebody thawed it, b_O would be learnt twice.
+        bias = part.W_O.bias.detach()
+        del part.W_O.bias
+        part.W_O.register_buffer("bias", bias)
 
     def leave(module: nn.Module, args: tuple[Any, ...], y: Tensor) -> Tensor:
         return _summed(module, args, DTensor.from_local(y, mesh, [Partial()]))
 
     part.of_ranks = mesh.size()
-    enter_own_masks(part, mesh, attention.n_heads)
-    _enter(part, enter)
+    divide_masks(part, mesh, attention.n_heads)
+    _enter(part, lambda t: _with_summed_gradient(t, mesh))
     part.register_forward_hook(leave)
     return part
 
 
-def add_up_gradients(parameter: nn.Parameter, mesh: DeviceMesh) -> None:
-    """Let a parameter that every rank holds learn from what it did on all of them."""
+def sum_gradients(module: nn.Module, mesh: DeviceMesh, names: list[str]) -> None:
+    """Let parameters that every rank holds whole learn from what they did on all ranks.
 
-    def total(part: Tensor) -> Tensor:
-        return DTensor.from_local(part, mesh, [Partial()]).full_tensor()
+    The sum is an operation of the graph, made anew in each forward pass. A hook on a Parameter
+    object would be lost when ``deepcopy``, ``load_state_dict(assign=True)`` or a thawed
+    parameter puts another object there, and every rank would go on to learn from its own part
+    alone. The module gets a subclass of its own class, so names in its state dict stay.
+    """
+    if not names:
+        return
+    kind: Any = type(module)
 
-    parameter.register_hook(total)
+    def forward(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        own = self._parameters
+        given = {name: own[name] for name in names}
+        summed = {n: _with_summed_gradient(p, mesh) for n, p in given.items() if p is not None}
+        self.__dict__["_parameters"] = {**own, **summed}
+        try:
+            return kind.forward(self, *args, **kwargs)
+        finally:
+            self.__dict__["_parameters"] = own
+
+    # The mesh is in the closure and not in the module: deepcopy cannot copy a process group.
+    module.__class__ = type(kind.__name__, (kind,), {"forward": forward})
+
+
+def _with_summed_gradient(t: Tensor, mesh: DeviceMesh) -> Tensor:
+    """The same numbers, whose gradient is the sum of the gradients of all ranks."""
+    if not (t.requires_grad and torch.is_grad_enabled()):
+        return t
+    return DTensor.from_local(t, mesh, [Replicate()]).to_local(grad_placements=[Partial()])
 
 
 def _summed(module: nn.Module, args: tuple[Any, ...], part: DTensor) -> Tensor:
-    """The sum of what all ranks have; it is there when this returns."""
+    """The sum of what all ranks have; the all-reduce has ended when this returns."""
     return part.redistribute(part.device_mesh, [Replicate()]).to_local()
 
 
@@ -138,15 +164,15 @@ def _enter(module: nn.Module, enter: Callable[[Tensor], Tensor]) -> None:
     module.register_forward_pre_hook(hook, with_kwargs=True)
 
 
-def enter_own_masks(module: nn.Module, mesh: DeviceMesh, n_heads: int) -> None:
-    """Let a mask that tells all heads apart say to the heads of a rank what it says to them."""
+def divide_masks(module: nn.Module, mesh: DeviceMesh, n_heads: int) -> None:
+    """Give a rank, of a mask that differs between heads, the part of its own heads."""
     n_own = n_heads // mesh.size()
     first = mesh.get_local_rank() * n_own
 
     def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = signature(module.forward).bind(*args, **kwargs).arguments
         own = slice(first, first + n_own)
-        given["mask"] = narrowed(given.get("mask"), own, n_heads, given["x"].device)
+        given["mask"] = mask_of_heads(given.get("mask"), own, n_heads, given["x"].device)
         return (), given
 
     module.register_forward_pre_hook(hook, with_kwargs=True)

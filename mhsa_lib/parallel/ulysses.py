@@ -2,14 +2,14 @@
 
 Project, split, concat and W_O treat every token alone, so a rank does them for its own tokens.
 Attend needs all tokens, but one head at a time. So an all-to-all before it gives every rank all
-tokens of some heads, and one behind it gives every rank all heads of its own tokens back. What
-changes is one stage::
+tokens of some heads, and one after it gives every rank all heads of its own tokens back. One
+stage changes::
 
     rank 0: tokens 0-2, all heads  ─┐             ┌─ rank 0: heads 0, 1, all tokens
                                     ├ all-to-all ─┤                                  (and back)
     rank 1: tokens 3-5, all heads  ─┘             └─ rank 1: heads 2, 3, all tokens
 
-There cannot be more ranks than heads of keys. Positions are not turned here: a rotary split
+There cannot be more ranks than heads of keys. Positions are not rotated here: a rotary split
 would take the first token of every block for the first of the text.
 
 Source: Jacobs et al., "DeepSpeed Ulysses", arXiv 2309.14509.
@@ -23,9 +23,10 @@ from torch import Tensor, nn
 from torch.distributed._functional_collectives import all_to_all_single_autograd
 from torch.distributed.device_mesh import DeviceMesh
 
-from mhsa_lib.accept import kinds, known
+from mhsa_lib import copying
 from mhsa_lib.parallel.one_rank import divisible
-from mhsa_lib.parallel.tensor_parallel import add_up_gradients, enter_own_masks
+from mhsa_lib.parallel.tensor_parallel import divide_masks, sum_gradients
+from mhsa_lib.tracing.hooks import acting
 
 
 class ExchangedAttend(nn.Module):
@@ -37,6 +38,12 @@ class ExchangedAttend(nn.Module):
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Any = None) -> Tensor:
         """As ``Attend``, of heads (…, head, token, d_head); every rank has as many tokens."""
+        if acting(self):
+            raise ValueError(
+                "ExchangedAttend cannot be combined with a cache: every rank would append the "
+                "keys of its own block, so they would not be in the order of the text. Decode "
+                "with an attention that is whole, or with one of parallel.parallelize."
+            )
         _same_everywhere(self.mesh, queries=q.shape[-2], keys=k.shape[-2])
         q, k, v = (self.all_tokens(heads) for heads in (q, k, v))
         return self.all_heads(self.attend(q, k, v, mask))
@@ -65,7 +72,7 @@ def exchange_heads(attention: Any, mesh: DeviceMesh) -> Any:
     gradients are added up. A mask is that of the whole text. Raises ``TypeError`` for another
     attention than the five stages and ``ValueError`` for another stage in it, for heads or
     heads of keys that ranks cannot share evenly and for a mesh of several axes, before anything
-    is changed; in a pass ``ValueError`` for blocks of different length.
+    is changed; in a pass ``ValueError`` for blocks of different length, and with a cache.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> from mhsa_lib.parallel.process_group import process_group
@@ -76,14 +83,16 @@ def exchange_heads(attention: Any, mesh: DeviceMesh) -> Any:
     """
     if mesh.ndim != 1:
         raise ValueError(f"mesh has {mesh.ndim} axes; tokens are cut along one, mesh['sp'].")
-    why = "may need the positions of all tokens, or mix its heads"
-    known.stages(attention, why, "replace that stage, or cut by heads", kinds.STANDARD)
+    action = "may need the positions of all tokens, or mix its heads"
+    copying.check_stages(attention, action, "replace that stage, or cut by heads")
     divisible(attention, mesh.size())
-    enter_own_masks(attention, mesh, attention.n_heads)
+    divide_masks(attention, mesh, attention.n_heads)
     for parameter in attention.parameters():
         dist.broadcast(parameter.data, group=mesh.get_group(), group_src=0)
-        if parameter.requires_grad:
-            add_up_gradients(parameter, mesh)
+    for module in attention.modules():
+        sum_gradients(
+            module, mesh, [name for name, _ in module.named_parameters(recurse=False)]
+        )
     attention.attend = ExchangedAttend(attention.attend, mesh)
     return attention
 

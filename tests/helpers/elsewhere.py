@@ -17,8 +17,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from nbformat.v4 import new_code_cell
 
-from mhsa_lib import device
-from mhsa_lib.accept import added
+from mhsa_lib import copying, device
 from tests.helpers import twin
 
 SHOWN = re.compile(r"Out\[\d+\]: .*", re.DOTALL)  # what IPython writes of a last expression
@@ -91,7 +90,7 @@ def main() -> None:
     os.environ |= {"MPLBACKEND": "agg", "HF_DEACTIVATE_ASYNC_LOAD": "1", "HF_HUB_OFFLINE": "1"}
     if where == "twin":
         device.default_device = twin.plug_in
-        added.Tensor = twin.Twin  # a class of its own, which a tensor of a GPU is not
+        copying.Tensor = twin.Twin  # a class of its own, which a tensor of a GPU is not
     print(*faults(Path(path)), sep="\n")
 
 

@@ -23,6 +23,7 @@ with install_import_hook("mhsa_lib", "beartype.beartype") if is_rank else nullco
     from mhsa_lib.parallel.process_group import process_group
     from mhsa_lib.parallel.tensor_parallel import parallelize
     from tests.helpers.on_ranks_refused import refusals
+    from tests.helpers.on_ranks_replaced import cached, replaced
     from tests.helpers.on_ranks_tokens import by_tokens
     from tests.helpers.sharded import CROSSED, KINDS, LATENT, drawn
 
@@ -187,7 +188,10 @@ def ended(call):
     return ["NO ERROR", 0]
 
 
-EXPERIMENTS = equal, left_out, talk, calls, decoding, learning, by_tokens, shapes, refusals
+EXPERIMENTS = (
+    *(equal, left_out, talk, calls, decoding, learning),
+    *(by_tokens, replaced, cached, shapes, refusals),
+)
 
 
 def main(folder: Path, *die: str) -> None:

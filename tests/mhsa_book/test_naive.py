@@ -171,7 +171,7 @@ OTHERS = {
         "W_O=LayerNorm is not in the definition",
     ),
     "dropout": (lambda: MultiHeadAttention(12, 3, dropout=0.5), r"dropout=0\.5 .*; call eval"),
-    "sizes": (lambda: MultiHeadAttention(12, 3, split=Split(4)), "split cuts 12 columns"),
+    "sizes": (lambda: MultiHeadAttention(12, 3, split=Split(4)), "split makes n_heads=4 of 12"),
 }
 
 

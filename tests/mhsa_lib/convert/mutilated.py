@@ -1,6 +1,7 @@
 """What people do to a module: some of it is converted rightly, the rest has to be refused."""
 
 import copy
+import functools
 from collections.abc import Callable
 from types import MethodType
 
@@ -50,6 +51,42 @@ def with_another_forward(source):
 def with_an_own_forward(source):
     W = maps(source)[0]
     W.forward = MethodType(lambda self, x: 2 * type(self).forward(self, x), W)
+    return source
+
+
+def with_a_wrapped_forward(source):
+    """As a decorator does it, which hands on the name of what it replaces."""
+    W = maps(source)[-1]
+    kind = type(W)
+
+    @functools.wraps(kind.forward)
+    def forward(self, x):
+        return kind.forward(self, x) / 2
+
+    W.__class__ = type(kind.__name__, (kind,), {"forward": forward})
+    return source
+
+
+def noisy_in_training(source):
+    """What only training shows, without a layer of dropout."""
+    W = maps(source)[-1]
+    kind = type(W)
+
+    def forward(self, x):
+        y = kind.forward(self, x)
+        return y + torch.randn_like(y) if self.training else y
+
+    W.__class__ = type(kind.__name__, (kind,), {"forward": forward})
+    return source
+
+
+def with_other_dropout(source):
+    places = [n for n, m in source.named_modules() if type(m) is nn.Dropout]
+    places = [n for n in places if not n.startswith(("output", "resid"))]
+    if not places:
+        return None
+    owner, _, name = places[0].rpartition(".")
+    setattr(source.get_submodule(owner), name, nn.AlphaDropout(0.2))
     return source
 
 
@@ -150,7 +187,7 @@ def shown_otherwise(source):
     return source
 
 
-WAYS: dict[Callable, bool] = {
+WAYS: dict[Callable, tuple[str, ...]] = {
     **dict.fromkeys(
         [
             hooked,
@@ -159,8 +196,8 @@ WAYS: dict[Callable, bool] = {
             hooked_parameter,
             with_another_forward,
             with_an_own_forward,
+            with_a_wrapped_forward,
             with_a_hook_of_accelerate,
-            with_a_child,
             with_a_parameter,
             parametrized,
             normed,
@@ -168,10 +205,13 @@ WAYS: dict[Callable, bool] = {
             spectrally_normed,
             pruned,
             with_another_map,
+            noisy_in_training,
+            with_other_dropout,
             with_tied_maps,
         ],
-        False,
+        ("refused",),
     ),
+    with_a_child: ("refused",),
     **dict.fromkeys(
         [
             without_a_key_bias,
@@ -183,7 +223,10 @@ WAYS: dict[Callable, bool] = {
             a_copy,
             shown_otherwise,
         ],
-        True,
+        ("equal",),
     ),
 }
-"""Each, and whether what comes out is still converted."""
+"""Each, and what may come of it; a source that it cannot be done to gives None."""
+
+OF_MAPS = {with_another_map, with_a_wrapped_forward, noisy_in_training}
+"""Those that change what a linear map does when it is called."""

@@ -184,9 +184,7 @@ def test_both_names_and_both_places_of_a_stretch_are_read(kind, key, scaling):
 @pytest.mark.bothways
 @pytest.mark.parametrize("kind", PARTS)
 def test_what_is_not_converted_is_refused(kind):
-    words = (
-        "Linear has no conversion by convert.from_deepseek; only DeepseekV2Attention or Deep"
-    )
+    words = "Linear has no conversion by convert.from_deepseek; only DeepseekV2Attention or"
     with pytest.raises(TypeError, match=words):
         convert.from_deepseek(nn.Linear(12, 12))
     for name in ("q_b_proj", "kv_b_proj"):
@@ -197,11 +195,15 @@ def test_what_is_not_converted_is_refused(kind):
             convert.from_deepseek(source)
     source, _ = deepseek(kind)
     source.kv_b_proj.register_forward_hook(lambda *args: None)
-    with pytest.raises(ValueError, match=r"kv_b_proj has a hook, .*<lambda>, which has no"):
+    with pytest.raises(
+        ValueError, match=r"kv_b_proj has a hook, .*<lambda>, which has no conv"
+    ):
         convert.from_deepseek(source)
     source, _ = deepseek(kind)
-    source.kv_a_layernorm = nn.RMSNorm(6)
-    with pytest.raises(ValueError, match=r"kv_a_layernorm=RMSNorm has no conversion"):
+    source.kv_a_layernorm = nn.RMSNorm(6).double()
+    with pytest.raises(
+        ValueError, match=r"'RMSNorm' object has no attribute .*has no conversion"
+    ):
         convert.from_deepseek(source)
     source, _ = deepseek(kind)
     inject_adapter_in_model(LoraConfig(r=2, target_modules=["q_a_proj"]), source)
@@ -214,7 +216,7 @@ def test_what_is_not_converted_is_refused(kind):
 def test_a_class_of_the_same_name_from_elsewhere_is_refused():
     """Checkpoints bring code of their own along, with these names and other functions."""
     foreign = type("DeepseekV3Attention", (nn.Module,), {"forward": lambda self, x: x})()
-    with pytest.raises(TypeError, match=r"DeepseekV3Attention .*has no conversion"):
+    with pytest.raises(TypeError, match=r"DeepseekV3Attention .*has no conversion by convert"):
         convert.from_deepseek(foreign)
 
 
@@ -222,7 +224,5 @@ def test_a_class_of_the_same_name_from_elsewhere_is_refused():
 def test_a_way_to_attend_of_ones_own_is_refused(kind):
     module, _ = deepseek(kind)
     module.config._attn_implementation = "mine"
-    with pytest.raises(
-        ValueError, match="_attn_implementation='mine' is not an attention of transformers"
-    ):
+    with pytest.raises(ValueError, match="_attn_implementation='mine' is not an attention of"):
         convert.from_deepseek(module)

@@ -8,7 +8,7 @@ from mhsa_lib.convert.prune import prune_heads
 from mhsa_lib.variants import MixtureOfHeadAttention
 from mhsa_lib.variants.gated import GatedAttention
 from tests.helpers.drawn import mha
-from tests.mhsa_lib.accept.refusing import refuses
+from tests.helpers.refusing import refuses
 from tests.mhsa_lib.convert.zeros import grouped
 
 

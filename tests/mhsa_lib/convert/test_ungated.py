@@ -7,7 +7,7 @@ from mhsa_lib import MultiHeadAttention
 from mhsa_lib.convert.prune import prune_heads, ungated
 from mhsa_lib.variants.gated import GatedAttention, HardConcrete
 from tests.helpers.drawn import filled, mha, rand
-from tests.mhsa_lib.accept.refusing import refuses
+from tests.helpers.refusing import refuses
 from tests.mhsa_lib.convert.zeros import LIMIT, close
 
 

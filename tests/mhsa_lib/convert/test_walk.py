@@ -48,7 +48,7 @@ def walked(module: str, found: list[str]) -> Iterator[str]:
         bare = foreign.built(kind, configs)
         for name, convert_it in foreign.CONVERSIONS.items():
             try:
-                convert_it(bare)
+                convert_it(bare, verify=False)  # on meta
             except (TypeError, ValueError) as error:
                 if not foreign.refuses(str(error)):
                     yield f"{kind.__name__} by {name}, unclear: {error!r}"
@@ -59,11 +59,12 @@ def walked(module: str, found: list[str]) -> Iterator[str]:
 
 def changed(name: str, convert_it: Callable, build: Callable[[], nn.Module]) -> Iterator[str]:
     """The source as it is, then changed in every way; yields what is wrong."""
-    for mutilate, right in {(lambda source: source): True, **mutilated.WAYS}.items():
+    for mutilate, allowed in {(lambda source: source): ("equal",), **mutilated.WAYS}.items():
         source = mutilate(build())
-        expected = "equal" if right else "refused"
-        said = expected if source is None else foreign.outcome(name, convert_it, source)
-        if said != expected:
+        if name == "from_torch" and mutilate in mutilated.OF_MAPS:
+            allowed = ("equal",)  # torch reads the weights of out_proj and never calls it
+        said = allowed[0] if source is None else foreign.outcome(name, convert_it, source)
+        if said not in allowed:
             yield f"{type(source).__name__} by {name}, {mutilate.__name__}: {said}"
 
 
@@ -147,7 +148,7 @@ def test_an_adapter_is_refused_until_it_is_merged(name, kind):
         for part, parameter in adapted.named_parameters():
             if parameter.requires_grad and "vera_lambda" in part:
                 nn.init.normal_(parameter)
-        words = r"Linear.* is not converted by convert\..*; .*merge_and_unload"
+        words = r"has no conversion by convert\..*; .*merge_and_unload"
         with pytest.raises(ValueError, match=words):
             convert_it(source)
         merged = adapted.merge_and_unload()

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from transformers import LlamaConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
-from mhsa_lib.convert.source import rotary
+from mhsa_lib.convert.rope_config import rotary
 from mhsa_lib.rope.rotary import HALVES
 from mhsa_lib.rope.scaling import (
     DynamicScaling,

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -15,6 +16,7 @@ from mhsa_lib.rope.rotary import INTERLEAVED
 from tests.helpers.drawn import rand
 from tests.mhsa_lib.convert.llama.layers import KINDS, both, each, source, theirs, width
 from tests.mhsa_lib.convert.precision import close
+from tests.mhsa_lib.convert.sources import randomized
 
 
 @given(
@@ -91,3 +93,36 @@ def test_the_other_pairing_is_the_same_function():
     module = source("qwen3")
     ours, x = convert.from_llama(module), rand(2, 5, 12)
     close(with_pairing(ours, INTERLEAVED)(x, mask=masks.causal), theirs(module, x)[0])
+
+
+def test_gemma_3_in_both_directions_needs_the_masks_that_its_model_makes():
+    """The model makes the masks here, and the conversion is told what the docstring says."""
+    sizes = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 6}
+    config = transformers.Gemma3TextConfig(
+        hidden_size=12,
+        num_hidden_layers=2,
+        layer_types=["full_attention", "sliding_attention"],
+        sliding_window=7,
+        use_bidirectional_attention=True,
+        vocab_size=20,
+        intermediate_size=8,
+        attn_implementation="eager",
+        **sizes,
+    )
+    model = randomized(transformers.Gemma3TextModel(config), torch.float32)
+    layers = [layer.self_attn for layer in model.layers]
+    seen = []
+    for layer in layers:
+        layer.register_forward_hook(
+            lambda m, args, kwargs, y: seen.append((kwargs["hidden_states"], y[0])),
+            with_kwargs=True,
+        )
+    model(torch.arange(20)[None], use_cache=False)
+    for layer in layers:
+        layer._forward_hooks.clear()
+    w = layers[1].sliding_window
+    near = masks.custom(lambda q, k: (q - k).abs() < w)
+    for layer, mask, (x, expected) in zip(layers, (None, near), seen, strict=True):
+        close(convert.from_llama(layer)(x, mask=mask), expected)
+    wrong = convert.from_llama(layers[1])(seen[1][0], mask=masks.sliding_window(w))
+    assert (wrong - seen[1][1]).abs().max() > 0.01

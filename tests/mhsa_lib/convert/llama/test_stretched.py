@@ -84,7 +84,7 @@ def test_the_stretched_frequencies_of_llama_3_are_those_of_the_other_library():
     expected, scaling = ROPE_INIT_FUNCTIONS["llama3"](config)
     with torch.device("meta"):
         module = LlamaAttention(config, 0)
-    rotary = convert.from_llama(module).split.rotary
+    rotary = convert.from_llama(module, verify=False).split.rotary  # on meta
     assert scaling == 1.0
     assert_close(rotary.frequencies(), expected, rtol=2e-6, atol=0)
     plain = 500_000.0 ** (-torch.arange(64) / 64)
@@ -97,7 +97,10 @@ def test_the_stretched_frequencies_of_llama_3_are_those_of_the_other_library():
 @pytest.mark.parametrize("name", [None, *STRETCHED])
 @pytest.mark.parametrize("key", ["type", "rope_type"])
 def test_a_configuration_in_the_older_form_is_read(name, key):
-    """Before transformers 5: rope_scaling, with rope_theta beside it."""
+    """Before transformers 5: rope_scaling, with rope_theta next to it.
+
+    The library itself does not read that form any more, so there is nothing to compare with.
+    """
 
     class Old:
         rope_theta = 100
@@ -113,10 +116,10 @@ def test_a_configuration_in_the_older_form_is_read(name, key):
     module.config = Old()
     if name is not None:
         module.config.rope_scaling = {key: name, **STRETCHED[name]}
-    rotary = convert.from_llama(module).split.rotary
+    rotary = convert.from_llama(module, verify=False).split.rotary
     if name == "longrope":  # there the numbers of texts in training stand beside it
         module.config.original_max_position_embeddings = TRAINED
         module.config.max_position_embeddings = 4 * TRAINED
-    close(convert.from_llama(module)(x), expected)
+    close(convert.from_llama(module, verify=False)(x), expected)
     if name in ("linear", "proportional", "llama3", "yarn"):
         assert (rotary.frequencies() - plain).abs().max() > 0.01

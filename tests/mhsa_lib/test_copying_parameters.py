@@ -7,7 +7,7 @@ from torch import nn
 from mhsa_book.conversions.to_plain import unshared
 from mhsa_lib.variants import OverlappedAttention
 from tests.helpers.drawn import mha, rand
-from tests.mhsa_lib.accept.refusing import fuse, refuses
+from tests.helpers.refusing import fuse, refuses
 
 
 def test_what_is_frozen_in_part_cannot_be_packed():

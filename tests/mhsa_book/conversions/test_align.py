@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.testing import assert_close
 
+from mhsa_book.conversions.align import aligned, procrustes
 from mhsa_book.conversions.pairing import with_pairing
 from mhsa_lib import masks
-from mhsa_lib.convert.align import aligned, key_heads, procrustes
-from mhsa_lib.convert.by_head import by_head, write
+from mhsa_lib.convert.grouping import by_head, key_heads, write
 from mhsa_lib.rope.rotary import HALVES, INTERLEAVED, Rotary, RotarySplit
 from mhsa_lib.stages import Split
 from mhsa_lib.variants import GroupedQueryAttention

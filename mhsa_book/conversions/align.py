@@ -1,7 +1,7 @@
-"""Heads of keys and values turned towards each other, the function unchanged: before merging.
+"""Heads of keys and values rotated towards each other, the function unchanged: before merging.
 
-A head computes the same if its W_Q and W_K are turned by one orthogonal matrix, or if its W_V
-is turned and its part of W_O turned back: only the products of the two count. (Any invertible
+A head computes the same if its W_Q and W_K are rotated by one orthogonal matrix, or if its W_V
+is rotated and its part of W_O rotated back: only the products of the two count. (Any invertible
 matrix would do, with its inverse for the partner.) So equal heads may have very different
 numbers, and a mean of numbers is not a mean of heads.
 
@@ -15,10 +15,9 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import checks
-from mhsa_lib.accept import kinds, known, parameters
+from mhsa_lib import checks, copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.by_head import by_head, write
+from mhsa_lib.convert.grouping import by_head, key_heads, write
 from mhsa_lib.rope.rotary import Pairing, RotarySplit
 from mhsa_lib.stages import Split
 
@@ -36,7 +35,7 @@ def aligned(
     taken. With rotary positions every pair of columns turns in its own plane, the only turn of
     queries and keys that does not change the function; values turn freely.
 
-    Raises ``ValueError`` as ``pooling.pooled`` does, and for norms of queries or keys.
+    Raises ``ValueError`` as ``grouping.pooled`` does, and for norms of queries or keys.
 
     >>> mha, x = MultiHeadAttention(12, 6), torch.randn(5, 12)
     >>> torch.allclose(aligned(mha, 2)(x), mha(x), atol=1e-5)
@@ -45,7 +44,7 @@ def aligned(
     checks.positive(n_rounds=n_rounds)
     group = checks.divides(n_heads=key_heads(attention), n_kv_heads=n_kv_heads)
     turn_keys = _turn_of_keys(attention.split)
-    attention = parameters.copied(attention)
+    attention = copying.copied(attention)
     project, W_O, d_head = attention.project, attention.W_O, attention.d_head
     share = attention.n_heads // key_heads(attention)
 
@@ -54,6 +53,7 @@ def aligned(
         heads = by_head(W, d_head)
         turns = torch.cat([_turns(each, turn, n_rounds) for each in heads.split(group)])
         write(W, turns @ heads)
+        # Shared keys were rotated once, so every query head that reads them is rotated alike.
         return turns.repeat_interleave(share, dim=0)
 
     write(project.W_Q, turned(project.W_K, turn_keys) @ by_head(project.W_Q, d_head))
@@ -76,23 +76,8 @@ def procrustes(heads: Tensor, target: Tensor) -> Tensor:
     return (u @ vh).to(heads)
 
 
-def key_heads(attention: MultiHeadAttention) -> int:
-    """Heads of keys and values; an error for stages that may not have any, as of ``known``.
-
-    >>> key_heads(MultiHeadAttention(12, 3))
-    3
-    """
-    known.stages(attention, "may not have heads that can be merged", _REPAIR, _KNOWN)
-    return attention.project.W_K.out_features // attention.d_head
-
-
-_REPAIR = "do this before you replace that stage"
-
-_KNOWN: kinds.Kinds = kinds.ROTARY | {"split.q_norm": (), "split.k_norm": ()}
-
-
 def _turns(heads: Tensor, turn: Turn, n_rounds: int) -> Tensor:
-    target = heads[0]
+    target = heads[0]  # any start will do: the mean moves towards all heads round by round
     for _ in range(n_rounds):
         turns = turn(heads, target)
         target = (turns @ heads).mean(dim=0)
@@ -112,6 +97,7 @@ def _turn_of_keys(split: Split | RotarySplit) -> Turn:
 
 def _pair_by_pair(pairing: Pairing, heads: Tensor, target: Tensor) -> Tensor:
     """As ``procrustes``, among the matrices that turn every pair of columns in its plane."""
+    # In a plane the closed form is the angle whose tangent is (sum of crosses) / (sum of dots).
     (a, b), (c, d) = pairing.apart(heads.mT), pairing.apart(target.mT)
     angles = torch.atan2((a * d - b * c).sum(dim=-2), (a * c + b * d).sum(dim=-2))[..., None, :]
     basis = torch.eye(heads.shape[-2], dtype=heads.dtype, device=heads.device)

@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
+from mhsa_book.conversions.align import aligned
 from mhsa_lib import FusedMultiHeadAttention, masks
-from mhsa_lib.convert.align import aligned
-from mhsa_lib.convert.by_head import by_head, write
-from mhsa_lib.convert.to_grouped import first, fresh, mean, pooled
+from mhsa_lib.convert.grouping import by_head, first, fresh, mean, pooled, write
 from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.stages import Split
 from tests.helpers.drawn import mha, rand

@@ -4,12 +4,12 @@ import pytest
 import torch
 from torch import nn
 
+from mhsa_book.conversions.align import aligned
 from mhsa_lib import FusedMultiHeadAttention, edit, remember, trace
-from mhsa_lib.convert.align import aligned
-from mhsa_lib.convert.to_grouped import pooled
+from mhsa_lib.convert.grouping import pooled
 from mhsa_lib.parallel.one_rank import shard_of
 from tests.helpers.drawn import mha, rand
-from tests.mhsa_lib.accept.refusing import fuse, refuses
+from tests.helpers.refusing import fuse, refuses
 
 
 @pytest.mark.parametrize(
