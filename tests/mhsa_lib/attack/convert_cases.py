@@ -13,7 +13,6 @@ from tests.mhsa_lib.attack import (
 )
 from tests.mhsa_lib.attack.draw import Draw
 from tests.mhsa_lib.attack.outcome import CLEAR, Finding, Skipped, close, same
-from tests.mhsa_lib.attack.problem import library
 
 SOURCES = {
     "torch": (sources.of_torch, 3),
@@ -37,8 +36,7 @@ def case(draw: Draw) -> None:
         draw.note(did=[mutate(draw, source.module) for mutate in done])
     except Exception as error:
         raise Skipped("this cannot be done to that module") from error
-    with library(draw):
-        _same_function(draw, source)
+    _same_function(draw, source)
 
 
 def _same_function(draw: Draw, source: sources.Source) -> None:
