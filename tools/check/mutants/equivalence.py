@@ -22,6 +22,6 @@ MUTANTS = [
         "equivalence/own.py",
         "case.x, case.context, case.dense",
         "case.x, None, case.dense",
-        "exercises/own",
+        "exercises/my_attention",
     ),
 ]
