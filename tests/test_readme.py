@@ -5,6 +5,8 @@ import io
 import re
 from pathlib import Path
 
+from mhsa_lib.variants import GroupedQueryAttention
+
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
 
@@ -24,3 +26,12 @@ def test_the_readme_prints_what_it_says():
 def test_the_readme_names_the_two_commands_and_the_test_command():
     assert "make book" in block("sh")
     assert re.search(r"## Test it\s+```sh\nmake test\n```", README)
+
+
+def test_the_call_that_shows_what_a_variant_changes_runs():
+    row = re.search(r"^\| what it changes \| (.*) \|$", README, flags=re.MULTILINE)
+    assert row
+    *imports, call = re.findall(r"`([^`]+)`", row[1])
+    names = {"attention": GroupedQueryAttention(12, 6, 2)}
+    exec("\n".join(imports), names)
+    assert "split" in eval(call, names)._repr_html_()

@@ -111,7 +111,8 @@ class Predict(Figure):
         )
 
     def __repr__(self) -> str:
-        return f"Predict({self.question!r}, {self.written!r})"
+        # Notebooks store this as plain text beside the figure: no answer in it.
+        return f"Predict({self.question!r})"
 
 
 def _plain(value: Any) -> Any:
