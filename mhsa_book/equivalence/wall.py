@@ -52,13 +52,15 @@ def build(
 ) -> list[Result]:
     """Run every implementation on every mask, dtype and size.
 
-    ``names`` chooses among them; ``extra`` adds implementations of your own, by name.
+    ``names`` chooses among them; ``extra`` adds implementations of your own, by name. Where one
+    of these raises, its row fails, with the error as the reason, and the others are compared.
 
     >>> results = build([Size(1, 3, 3, 4, 2)], [torch.float64], ["five stages", "fused"])
     >>> len(results), all(result.passed for result in results)
     (18, True)
     """
-    chosen = implementations() | dict(extra or {})
+    extra = {name: _caught(run) for name, run in (extra or {}).items()}
+    chosen = implementations() | extra
     if names is not None:
         chosen = {name: chosen[name] for name in names}
     results = []
@@ -109,6 +111,8 @@ def _compare(
         y = _run(run, case)
     except peers.NotApplicableError as error:
         return Result(name, mask, case.x.dtype, size, None, str(error))
+    except _RaisedError as error:
+        return Result(name, mask, case.x.dtype, size, math.inf, str(error))
     if y.shape != reference.shape:
         return Result(name, mask, case.x.dtype, size, math.inf)
     gap = (y.double() - reference).abs()
@@ -118,6 +122,24 @@ def _compare(
     if not gap.numel():
         return Result(name, mask, case.x.dtype, size, None, "no query sees anything")
     return Result(name, mask, case.x.dtype, size, gap.max().item())
+
+
+class _RaisedError(Exception):
+    """What a reader's implementation raised."""
+
+
+def _caught(run: Callable[[Case], Tensor]) -> Callable[[Case], Tensor]:
+    """Only readers' errors become rows: one in an implementation of ours should be seen."""
+
+    def caught(case: Case) -> Tensor:
+        try:
+            return run(case)
+        except peers.NotApplicableError:
+            raise
+        except Exception as error:
+            raise _RaisedError(f"it raises {type(error).__name__}: {error}") from error
+
+    return caught
 
 
 def _run(run: Callable[[Case], Tensor], case: Case) -> Tensor:

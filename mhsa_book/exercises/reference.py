@@ -32,7 +32,22 @@ def multi_head_attention(
     mask: Tensor | None,
 ) -> Tensor:
     """All five stages, with matrices as formulas have them: x @ W."""
-    q, k, v = (F.split_heads(x @ W, n_heads) for W in (W_Q, W_K, W_V))
+    return cross_attention(x, x, W_Q, W_K, W_V, W_O, n_heads, mask)
+
+
+def cross_attention(
+    x: Tensor,
+    context: Tensor,
+    W_Q: Tensor,
+    W_K: Tensor,
+    W_V: Tensor,
+    W_O: Tensor,
+    n_heads: int,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Queries from x, keys and values from context."""
+    q = F.split_heads(x @ W_Q, n_heads)
+    k, v = (F.split_heads(context @ W, n_heads) for W in (W_K, W_V))
     return F.concat_heads(attend(q, k, v, mask)) @ W_O
 
 

@@ -15,24 +15,8 @@ from mhsa_book.exercises import drawn_inputs as inputs
 from mhsa_book.exercises.drawn_inputs import drawn, matrices
 from mhsa_book.exercises.kinds import Exercise, OpenAnswer, Value
 from mhsa_book.exercises.known_mistakes import FunctionWithKnownMistakes
-from mhsa_book.exercises.reference import attend, multi_head_attention
-from mhsa_lib import functional as F
+from mhsa_book.exercises.reference import cross_attention, multi_head_attention
 from mhsa_lib import masks
-
-
-def cross_attention(
-    x: Tensor,
-    context: Tensor,
-    W_Q: Tensor,
-    W_K: Tensor,
-    W_V: Tensor,
-    W_O: Tensor,
-    n_heads: int,
-) -> Tensor:
-    """Queries from x, keys and values from context."""
-    q = F.split_heads(x @ W_Q, n_heads)
-    k, v = (F.split_heads(context @ W, n_heads) for W in (W_K, W_V))
-    return F.concat_heads(attend(q, k, v, None)) @ W_O
 
 
 def _first_number_under_a_causal_mask() -> float:

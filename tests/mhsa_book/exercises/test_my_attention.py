@@ -27,6 +27,8 @@ class Maps(nn.Module):
             setattr(self, name, nn.Linear(d_model, d_model, bias=False))
 
     def forward(self, x, context=None, mask=None):
+        if context is not None:
+            return Fused.forward(self, x, context, mask)
         return self.function(
             x, *(getattr(self, name).weight.mT for name in MAPS), self.n_heads, mask
         )
@@ -111,6 +113,33 @@ def test_a_right_class_passes_the_wall_with_another_s_tokens_too(dtype):
     assert {each.reason for each in results if each.delta is None} == set()
     assert all(each.passed for each in results)
     assert any(each.size.n_query != each.size.n_key for each in results)
+
+
+class NeverReadsContext(Fused):
+    def forward(self, x, context=None, mask=None):
+        return super().forward(x, mask=mask)
+
+
+class ForgetsTheMaskOfAContext(Fused):
+    def forward(self, x, context=None, mask=None):
+        return super().forward(x, context, mask if context is None else None)
+
+
+def test_a_class_that_never_reads_its_context_is_not_right():
+    verdict = check("MyAttention", NeverReadsContext)
+    assert verdict.state == "wrong"
+    assert "Without a context it is right" in verdict.text
+    assert "context = tensor" in verdict.text
+    assert check("MyAttention", ForgetsTheMaskOfAContext).state == "wrong"
+
+
+def test_a_class_that_raises_on_the_wall_fails_there_and_the_others_are_compared():
+    rows = {"mine": own(NeverReadsContext), "right": own(solutions.MyAttention)}
+    results = wall.build(SIZES, [torch.float32], rows, rows)
+    failed = [each for each in results if not each.passed]
+    assert {(each.implementation, each.size) for each in failed} == {("mine", SIZES[-1])}
+    assert any("RuntimeError" in each.reason for each in failed)
+    assert wall.matrix(results, torch.float32)["mine"]["causal"] == float("inf")
 
 
 def test_a_class_that_reads_another_context_fails_on_the_wall():

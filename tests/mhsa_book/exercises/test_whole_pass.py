@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from mhsa_book.exercises import check
-from mhsa_book.exercises.reference import multi_head_attention, softmax
-from mhsa_book.exercises.whole_pass import cross_attention
+from mhsa_book.exercises.reference import cross_attention, multi_head_attention, softmax
 from mhsa_lib import functional
 
 
