@@ -21,9 +21,10 @@ def own(build: Callable[[int, int], nn.Module]) -> Callable[[Case], Tensor]:
     A ``forward`` that is not written yet shows as such.
 
     >>> import torch
-    >>> from mhsa_book.equivalence import wall
+    >>> from mhsa_book.equivalence import comparison
     >>> class Mine(nn.Module): ...
-    >>> {r.reason for r in wall.build(SIZES, [torch.float32], ["mine"], {"mine": own(Mine)})}
+    >>> rows = {"mine": own(Mine)}
+    >>> {r.reason for r in comparison.build(SIZES, [torch.float32], rows, rows)}
     {'not written'}
     """
 

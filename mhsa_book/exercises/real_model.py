@@ -25,7 +25,7 @@ ARTICLES = {"the", "a", "my", "her"}
 
 
 @cache
-def seen() -> list[tuple[list[str], Tensor]]:
+def attention_maps() -> list[tuple[list[str], Tensor]]:
     """Tokens and weights (layer, head, query, key) of the six sentences."""
     model = models.load()
     return [model.attend(text) for text in TEXTS]
@@ -33,7 +33,7 @@ def seen() -> list[tuple[list[str], Tensor]]:
 
 def resting() -> list[int]:
     """How many heads of each layer give [CLS] more than half of their weight."""
-    return (measure.on_key(seen()[0][1], 0) > 0.5).sum(dim=1).tolist()
+    return (measure.on_key(attention_maps()[0][1], 0) > 0.5).sum(dim=1).tolist()
 
 
 def passing(own: slice) -> int:
@@ -43,7 +43,7 @@ def passing(own: slice) -> int:
 
 def _hit_rate(offset: int, own: slice) -> Tensor:
     hits = []
-    for _, weights in seen():
+    for _, weights in attention_maps():
         top = weights[..., own, own].argmax(dim=-1)
         target = torch.arange(top.shape[-1]) + offset
         hits.append((top == target)[..., (target >= 0) & (target < top.shape[-1])])
@@ -74,7 +74,7 @@ def _fault_of_slice(answer: Any) -> str:
 def _steps() -> tuple[Tensor, Tensor]:
     """Mean weight on the next token after articles, and after all other words."""
     both = []
-    for tokens, weights in seen():
+    for tokens, weights in attention_maps():
         after = torch.tensor([token in ARTICLES for token in tokens[:-1]])
         step = weights.diagonal(offset=1, dim1=-2, dim2=-1)
         both.append(torch.stack([step[..., after].mean(-1), step[..., ~after].mean(-1)]))

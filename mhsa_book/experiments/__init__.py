@@ -9,6 +9,6 @@ sentences what came out.
 from mhsa_book.experiments.listing import find as find
 from mhsa_book.experiments.planned import answers as answers
 from mhsa_book.experiments.planned import expected as expected
-from mhsa_book.experiments.planned import told as told
+from mhsa_book.experiments.planned import report as report
 from mhsa_book.experiments.repeating import again as again
 from mhsa_book.experiments.trials import trial as trial

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from mhsa_book.equivalence import wall
+from mhsa_book.equivalence import comparison
 from mhsa_book.equivalence.peers import NotApplicableError
 from mhsa_lib.fused import blas
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
@@ -22,7 +22,7 @@ def machine(*, onednn_is_faster: bool):
     return blas.linear_by("onednn" if onednn_is_faster else "torch")
 
 
-def by(kernel: Kernel, case: wall.Case) -> Tensor:
+def by(kernel: Kernel, case: comparison.Case) -> Tensor:
     """One pass with this kernel between the projections."""
     fused = FusedMultiHeadAttention.from_attention(case.attention)
     heads = fused._project(case.x, case.context)
@@ -50,19 +50,19 @@ def written_out(q, k, v, mask, scale):
     return attend_by_written_weights(Call.of(q, k, v, mask, scale=scale))
 
 
-def packed(case: wall.Case) -> Tensor:
+def packed(case: comparison.Case) -> Tensor:
     fused = FusedMultiHeadAttention.from_attention(case.attention).pack()
     with torch.no_grad():
         return fused(case.x, case.context, case.predicate)
 
 
-def on(faster: bool, case: wall.Case) -> Tensor:
+def on(faster: bool, case: comparison.Case) -> Tensor:
     fused = FusedMultiHeadAttention.from_attention(case.attention)
     with machine(onednn_is_faster=faster), torch.no_grad():
         return fused(case.x, case.context, case.predicate)
 
 
-PATHS: dict[str, Callable[[wall.Case], Tensor]] = {
+PATHS: dict[str, Callable[[comparison.Case], Tensor]] = {
     "fused, in tiles": lambda case: by(in_tiles, case),
     "fused, in blocks": lambda case: by(in_blocks, case),
     "fused, written out": lambda case: by(written_out, case),

@@ -52,7 +52,7 @@ Change = Callable[[Tensor], Tensor]
 Instead = Callable[[Head], Change]
 """What stands in a head's place: from its ``z`` (…, query, d_head) to another one."""
 
-Seen = dict[Head, Tensor]
+HeadOutputs = dict[Head, Tensor]
 """For every head the ``z`` (token, d_head) of many tokens."""
 
 
@@ -75,11 +75,12 @@ def heads_of(model: EncoderDecoder, *kinds: str) -> tuple[Head, ...]:
 
 
 @torch.no_grad()
-def seen(model: EncoderDecoder, pairs: Sequence[language.Pair]) -> Seen:
+def head_outputs(model: EncoderDecoder, pairs: Sequence[language.Pair]) -> HeadOutputs:
     """The ``z`` of every head at every token of some pairs, padding left out.
 
     >>> model = EncoderDecoder(len(language.SOURCE), len(language.TARGET), 13)
-    >>> seen(model, language.translations("rolan ot meti balo"))[heads_of(model)[0]].shape
+    >>> found = head_outputs(model, language.translations("rolan ot meti balo"))
+    >>> found[heads_of(model)[0]].shape
     torch.Size([16, 16])
     """
     source, target = language.batch(pairs)
@@ -101,13 +102,13 @@ def by_zero(head: Head) -> Change:
     return torch.zeros_like
 
 
-def by_mean(seen: Seen) -> Instead:
+def by_mean(seen: HeadOutputs) -> Instead:
     """The mean over the tokens that were seen, the same vector everywhere."""
     means = {head: z.mean(dim=0) for head, z in seen.items()}
     return lambda head: means[head].expand_as
 
 
-def by_resampling(seen: Seen, seed: int = 0) -> Instead:
+def by_resampling(seen: HeadOutputs, seed: int = 0) -> Instead:
     """The ``z`` of a token drawn from those that were seen, anew for every token.
 
     The draws depend on ``seed`` and the head alone: every call of the same size draws the same.

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from mhsa_book.conversions import fill
-from mhsa_book.equivalence import wall
+from mhsa_book.equivalence import comparison
 from mhsa_book.equivalence.own import SIZES, own
 from mhsa_book.exercises import bugs, check, solutions
 from mhsa_book.exercises.reference import multi_head_attention
@@ -70,7 +70,7 @@ def test_a_class_without_a_forward_is_not_written_yet():
     class Mine(nn.Module): ...
 
     assert check("MyAttention", Mine).state == "unfilled"
-    results = wall.build(SIZES[:1], [torch.float32], ["mine"], {"mine": own(Mine)})
+    results = comparison.build(SIZES[:1], [torch.float32], ["mine"], {"mine": own(Mine)})
     assert {(each.delta, each.reason) for each in results} == {(None, "not written")}
 
 
@@ -79,7 +79,7 @@ def test_a_forward_of_dots_is_not_written_yet():
         def forward(self, x, context=None, mask=None): ...
 
     assert check("MyAttention", Mine).state == "unfilled"
-    results = wall.build(SIZES[:1], [torch.float32], ["mine"], {"mine": own(Mine)})
+    results = comparison.build(SIZES[:1], [torch.float32], ["mine"], {"mine": own(Mine)})
     assert {each.reason for each in results} == {"not written"}
 
 
@@ -109,7 +109,7 @@ def test_other_parameters_are_refused_by_name():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_right_class_passes_the_wall_with_another_s_tokens_too(dtype):
     rows = {"mine": own(solutions.MyAttention)}
-    results = wall.build(SIZES, [dtype], rows, rows)
+    results = comparison.build(SIZES, [dtype], rows, rows)
     assert {each.reason for each in results if each.delta is None} == set()
     assert all(each.passed for each in results)
     assert any(each.size.n_query != each.size.n_key for each in results)
@@ -135,11 +135,11 @@ def test_a_class_that_never_reads_its_context_is_not_right():
 
 def test_a_class_that_raises_on_the_wall_fails_there_and_the_others_are_compared():
     rows = {"mine": own(NeverReadsContext), "right": own(solutions.MyAttention)}
-    results = wall.build(SIZES, [torch.float32], rows, rows)
+    results = comparison.build(SIZES, [torch.float32], rows, rows)
     failed = [each for each in results if not each.passed]
     assert {(each.implementation, each.size) for each in failed} == {("mine", SIZES[-1])}
     assert any("RuntimeError" in each.reason for each in failed)
-    assert wall.matrix(results, torch.float32)["mine"]["causal"] == float("inf")
+    assert comparison.matrix(results, torch.float32)["mine"]["causal"] == float("inf")
 
 
 def test_a_class_that_reads_another_context_fails_on_the_wall():
@@ -147,7 +147,7 @@ def test_a_class_that_reads_another_context_fails_on_the_wall():
         def forward(self, x, context=None, mask=None):
             return super().forward(x, None if context is None else context.roll(1, 0), mask)
 
-    results = wall.build(SIZES, [torch.float32], ["mine"], {"mine": own(Other)})
+    results = comparison.build(SIZES, [torch.float32], ["mine"], {"mine": own(Other)})
     failed = {each.size for each in results if not each.passed and each.mask == "none"}
     assert failed == {SIZES[-1]}
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from mhsa_book.exercises import check, real_model
-from mhsa_book.exercises.real_model import ARTICLES, seen
+from mhsa_book.exercises.real_model import ARTICLES, attention_maps
 from tests.notebooks.conftest import read
 from tools.build.notebooks import FOLDER, plain_code
 
@@ -26,7 +26,7 @@ def constant_of_the_chapter(name):
 def steps(of):
     """Mean weight on the next token, after the tokens that `of` accepts."""
     score = torch.zeros(6, 12)
-    for tokens, weights in seen():
+    for tokens, weights in attention_maps():
         after = torch.tensor([of(token) for token in tokens[:-1]])
         score += weights.diagonal(offset=1, dim1=-2, dim2=-1)[..., after].mean(dim=-1) / 6
     return score

@@ -12,10 +12,10 @@ MUTANTS = [
     ),
     Mutant(
         "the wall is always green",
-        "equivalence/wall.py",
+        "equivalence/comparison.py",
         "self.delta is None or self.delta <= TOLERANCE[self.dtype]",
         "True",
-        "equivalence/wall",
+        "equivalence/comparison",
     ),
     Mutant(
         "equivalence: a class of one's own never sees the context",

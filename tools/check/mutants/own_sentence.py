@@ -92,7 +92,7 @@ MUTANTS = [
     ),
     Mutant(
         "own sentence: one scale for a whole matrix",
-        "widgets/own_sentence/weights.py",
+        "widgets/own_sentence/quantise.py",
         "scale = matrix.abs().amax(dim=1, keepdim=True) / LARGEST\n    whole",
         "scale = matrix.abs().max().expand(len(matrix), 1) / LARGEST / 16\n    whole",
         MODEL,

@@ -12,7 +12,7 @@ MUTANTS = [
     ),
     Mutant(
         "sentence lab: a head that is off still tells its finding",
-        "widgets/sentence_lab/told.js",
+        "widgets/sentence_lab/question_and_answer.js",
         "!off.includes(h) &&",
         "",
         "widgets/sentence_lab",
@@ -33,7 +33,7 @@ MUTANTS = [
     ),
     Mutant(
         "first minute: the last word and the other one change places in what a step says",
-        "widgets/sentence_lab/walk.js",
+        "widgets/sentence_lab/guided_steps.js",
         "({ last, other, meant })",
         "({ last: other, other: last, meant })",
         "widgets/sentence_lab",

@@ -194,7 +194,7 @@ MUTANTS = [
     ),
     Mutant(
         "explorer: rows left are not divided by their sum",
-        "widgets/head_explorer/choosing.js",
+        "widgets/head_explorer/head_filters.js",
         "if (divide && sum > LEAST)",
         "if (false)",
         "widgets/head_explorer/numbers",

@@ -34,8 +34,8 @@ MUTANTS = [
     Mutant(
         "statistics: not told apart is the same",
         "results/claims.py",
-        "        if not self.told_apart:\n            return OPEN\n",
-        "        if not self.told_apart:\n            return SAME\n",
+        "        if not self.is_significant:\n            return OPEN\n",
+        "        if not self.is_significant:\n            return SAME\n",
         "results/claims",
     ),
     Mutant(

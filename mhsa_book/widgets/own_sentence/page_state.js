@@ -8,7 +8,7 @@
  * changes is heard, and stands until the reader changes it again.
  * @type {(model: Model, first: Record<string, unknown>) => Model}
  */
-export function apart(model, first) {
+export function pageState(model, first) {
   const own = new Map(Object.entries(first));
   /** @type {Record<string, Map<() => void, () => void>>} */
   const listeners = {};

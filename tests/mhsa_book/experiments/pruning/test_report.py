@@ -4,7 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from mhsa_book.experiments.pruning import PREDICTIONS, answers, losses, survival, told, verdicts
+from mhsa_book.experiments.pruning import (
+    PREDICTIONS,
+    answers,
+    losses,
+    report,
+    survival,
+    verdicts,
+)
 from mhsa_book.results import pruning
 from mhsa_book.results.pruning import CHANCE, GREEDY, L0, SCRATCH
 from tests.mhsa_book.experiments.pruning.small import made_up
@@ -14,7 +21,7 @@ FOUND = made_up()
 
 def test_planned_comparisons_are_corrected_together():
     claims = answers(FOUND)
-    assert {claim.among for claim in claims} == {6}
+    assert {claim.n_comparisons for claim in claims} == {6}
     first = claims[0].comparison
     assert (first.first, first.second) == ("L0, heads alone at 8", "random at 8")
     assert first.n == 8
@@ -92,7 +99,7 @@ def test_the_tables_hold_the_stored_means():
 
 
 def test_all_of_it_is_told_and_the_paper_s_number_as_the_paper_s():
-    text = told(FOUND)
+    text = report(FOUND)
     assert "for 6 planned comparisons. 8 seeds give no p below 0.0078." in text
     assert text.count("came true:") == 4
     assert "38 of the 48 heads" in " ".join(text.split())

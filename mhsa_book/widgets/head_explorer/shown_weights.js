@@ -3,12 +3,12 @@
 // which head is which.
 
 import { bytes, upTo } from "../shared/numbers.js";
-import { kept, pick } from "./choosing.js";
+import { kept, pick } from "./head_filters.js";
 import { measuring, unpack } from "./measures.js";
 
 /** @import { Model } from "../shared/traits.js" */
 /** @import { Token } from "./measures.js" */
-/** @import { Name } from "./small.js" */
+/** @import { Name } from "./head_thumbnails.js" */
 /**
  * Attention as Python sends it: 16-bit weights (layer, head, query, key) and tokens.
  * @typedef {{ shape: number[], tokens: string[], keys: string[], weights: string | DataView }}

@@ -5,11 +5,11 @@ import { el, uid } from "../shared/elements.js";
 import { clamp, fixed } from "../shared/numbers.js";
 import { spoken } from "../shared/spoken.js";
 import { isSpecial, quoted } from "../shared/tokens.js";
-import { headView } from "../head_explorer/view.js";
-import { walk } from "../head_explorer/walk.js";
+import { headView } from "../head_explorer/head_picture.js";
+import { arrowKeys } from "../head_explorer/arrow_keys.js";
 import { effects } from "./effects.js";
 
-/** @import { Ask } from "./asking.js" */
+/** @import { Ask } from "./worker_client.js" */
 /** @import { Pair } from "./engine/reader.js" */
 
 const BESIDE = { down: "first", across: "second", heard: "first sentence down, second across" };
@@ -67,7 +67,7 @@ export function twoSentences({ ask, texts, n, nameOf, signal }) {
     view.mark(row, column, false, says);
     told.say(`${says}.`);
   }
-  walk(view.grid, signal, (down, across) => {
+  arrowKeys(view.grid, signal, (down, across) => {
     const [one, other] = pair?.tokens ?? [[""], [""]];
     point({
       row: clamp(row + down, 0, one.length - 1),

@@ -7,7 +7,7 @@ import { spoken } from "../shared/spoken.js";
 import { agreement } from "./measures.js";
 import { about, exact, sentence, strongestItems } from "./words.js";
 
-/** @import { Heads, Shown } from "./seen.js" */
+/** @import { Heads, Shown } from "./shown_weights.js" */
 
 /**
  * What the marked weight says, alone and beside others; `draw` hears its row and its column.

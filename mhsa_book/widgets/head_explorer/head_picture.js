@@ -4,10 +4,10 @@
 
 import { el, svg, uid } from "../shared/elements.js";
 import { layout, place, placeIn, widest } from "./layout.js";
-import { fan, frames, label, names, numbers, strands, weightAt } from "./marks.js";
-import { paint, resize, weightCanvas } from "./paint.js";
+import { fan, frames, label, names, numbers, strands, weightAt } from "./head_lines.js";
+import { paint, resize, weightCanvas } from "./heat_map_canvas.js";
 
-/** @import { Large, Sides } from "./marks.js" */
+/** @import { Large, Sides } from "./head_lines.js" */
 /** @import { Token, Weights } from "./measures.js" */
 /** @typedef {ReturnType<typeof headView>} HeadView */
 /**

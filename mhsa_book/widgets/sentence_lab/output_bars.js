@@ -6,7 +6,7 @@ import { fixed, total } from "../shared/numbers.js";
 import { most } from "./attended.js";
 
 /** @import { Head } from "./attended.js" */
-/** @import { Seen } from "./told.js" */
+/** @import { Seen } from "./question_and_answer.js" */
 
 /** The columns that some head writes. @type {(all: Head[][]) => number[]} */
 export const writtenColumns = (all) =>
@@ -37,7 +37,7 @@ function row(name, n) {
 }
 
 /** @param {string[]} names of all columns @param {Head[][]} all heads of all sentences */
-export function learned(names, all) {
+export function outputBars(names, all) {
   const shown = writtenColumns(all);
   const n = all[0].length;
   const largest = Math.max(

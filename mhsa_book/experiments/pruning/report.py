@@ -8,7 +8,7 @@ from mhsa_book.results.claims import Claim, corrected
 from mhsa_book.results.pruning import CUTS, SCRATCH, WHEN, Pruning
 from mhsa_book.results.sentences import probability, sentence
 from mhsa_book.results.sign_flips import least_p
-from mhsa_book.results.tables import Sheet
+from mhsa_book.results.tables import Table
 
 PAPER = (
     "What the paper measured, and this run did not: on WMT English-Russian, 38 of the 48 heads "
@@ -22,7 +22,7 @@ def answers(found: Pruning) -> tuple[Claim, ...]:
     return corrected(*(Claim(found.compared(q.first, q.second, q.level)) for q in QUESTIONS))
 
 
-def losses(found: Pruning, when: str = "after") -> Sheet:
+def losses(found: Pruning, when: str = "after") -> Table:
     """The mean loss of every way at every level, with its 95 % interval."""
     said = {"before": "Before fine-tuning", "after": "After it"}[when]
     ways = (*CUTS, SCRATCH) if when == WHEN[1] else CUTS
@@ -33,10 +33,10 @@ def losses(found: Pruning, when: str = "after") -> Sheet:
 
     rows = tuple((way, *(cell(way, level) for level in found.levels)) for way in ways)
     caption = f"{said}: nats a word, mean over {len(found.seeds)} seeds and its 95 % interval."
-    return Sheet(caption, ("heads kept", *map(str, found.levels)), rows)
+    return Table(caption, ("heads kept", *map(str, found.levels)), rows)
 
 
-def survival(found: Pruning, *roles: str) -> Sheet:
+def survival(found: Pruning, *roles: str) -> Table:
     """Heads with a role that are kept, beside what chance keeps, and p of so many or more."""
 
     def cell(way: str, level: int) -> str:
@@ -45,10 +45,10 @@ def survival(found: Pruning, *roles: str) -> Sheet:
 
     rows = tuple((way, *(cell(way, level) for level in found.levels)) for way in CUTS[1:])
     caption = "Heads with a role that stay, in all models (expected by chance, p)."
-    return Sheet(caption, ("heads kept", *map(str, found.levels)), rows)
+    return Table(caption, ("heads kept", *map(str, found.levels)), rows)
 
 
-def told(found: Pruning, width: int = 88) -> str:
+def report(found: Pruning, width: int = 88) -> str:
     """The answers in sentences, the tables, the verdicts, and what the paper said."""
     n = len(found.seeds)
     said = [fill(sentence(claim), width) for claim in answers(found)]

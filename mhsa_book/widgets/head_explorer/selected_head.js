@@ -5,16 +5,16 @@ import { el } from "../shared/elements.js";
 import { clamp, fixed } from "../shared/numbers.js";
 import { quoted } from "../shared/tokens.js";
 import { write } from "../shared/traits.js";
-import { fitting } from "./choosing.js";
+import { fitting } from "./head_filters.js";
 import { optionOf } from "./controls.js";
 import { MEASURES } from "./measures.js";
-import { measureWords } from "./small.js";
-import { headView } from "./view.js";
-import { walk } from "./walk.js";
+import { measureWords } from "./head_thumbnails.js";
+import { headView } from "./head_picture.js";
+import { arrowKeys } from "./arrow_keys.js";
 
 /** @import { Model } from "../shared/traits.js" */
-/** @import { Heads, Seen } from "./seen.js" */
-/** @import { Name } from "./small.js" */
+/** @import { Heads, Seen } from "./shown_weights.js" */
+/** @import { Name } from "./head_thumbnails.js" */
 /** @typedef {ReturnType<typeof largeHeads>} LargeHeads */
 
 /** What the colours mean; `sides` says it of a difference. */
@@ -52,7 +52,7 @@ export function largeHeads(model, heads, shown, signal) {
   const bar = el("div", { class: "mhsa-controls" }, drawAs.node, direction.node);
   const node = el("div", { class: "mhsa-large" }, bar, area, scale.node, numbers);
 
-  walk(views[0].grid, signal, (down, across) => {
+  arrowKeys(views[0].grid, signal, (down, across) => {
     /** @type {(places: number[], name: string, by: number) => void} */
     const move = (places, name, by) => {
       const to = clamp(places.indexOf(model.get(name)) + by, 0, places.length - 1);

@@ -1,4 +1,6 @@
-"""What a word of the running example finds, in words: the twin of ``told.js``."""
+"""What a word of the running example finds, in words: a second implementation of
+``question_and_answer.js``.
+"""
 
 from collections.abc import Sequence
 
@@ -43,10 +45,10 @@ def written(sentence: int) -> Tensor:
     return z @ W_O.unflatten(0, (len(z), -1))
 
 
-def told(sentence: int, word: int, off: Sequence[int] = ()) -> str:
+def describe(sentence: int, word: int, off: Sequence[int] = ()) -> str:
     """What a word has found, in one sentence.
 
-    >>> told(0, 6, off=[0])
+    >>> describe(0, 6, off=[0])
     'Nobody tells “tired” what it belongs to.'
     """
     asks, looked = examples.SENTENCES[sentence][word], looked_at(sentence, word, off)

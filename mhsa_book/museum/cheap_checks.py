@@ -40,7 +40,7 @@ def padding_leaves_no_trace(parts: Parts, setting: Setting) -> bool:
     return same(before[given.real], after[given.real])
 
 
-def alone_as_in_company(parts: Parts, setting: Setting) -> bool:
+def batch_independence(parts: Parts, setting: Setting) -> bool:
     """Run one sentence alone: the same rows as in a batch."""
     given = inputs(setting, 5, 5)
     assert given.real is not None  # inputs draws lengths
@@ -80,7 +80,7 @@ def one_weight_by_hand(parts: Parts, setting: Setting) -> bool:
     return abs(weights[0, 0, 1, 1].item() - expected) < 1e-4
 
 
-def who_looks_at_itself_keeps_its_value(parts: Parts, setting: Setting) -> bool:
+def identity_mask_returns_values(parts: Parts, setting: Setting) -> bool:
     """Let every token see itself alone: its row is its own value through W_O."""
 
     def only_itself(n_query: int, n_key: int) -> Tensor:
@@ -116,7 +116,7 @@ def every_number_learns(parts: Parts, setting: Setting) -> bool:
     return all(slope is not None and bool((slope != 0).all()) for slope in without_b_K)
 
 
-def a_query_is_of_the_one_who_asks(parts: Parts, setting: Setting) -> bool:
+def queries_come_from_x(parts: Parts, setting: Setting) -> bool:
     """Let two tokens ask five others: two rows come out."""
     setting = replace(setting, causal=False, positions="none")
     given = inputs(setting, 3, 5, lengths=False)._replace(real=None)

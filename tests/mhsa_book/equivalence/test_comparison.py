@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from mhsa_book.equivalence import wall
+from mhsa_book.equivalence import comparison
 from mhsa_lib import masks
 from tests.helpers.fused_paths import PATHS
 
@@ -26,23 +26,23 @@ IMPLEMENTATIONS = {
     "GPT-2 layer",
     "converted from GPT-2",
 }
-OURS = IMPLEMENTATIONS - wall.FOREIGN
+OURS = IMPLEMENTATIONS - comparison.FOREIGN
 
 
 @pytest.fixture(scope="module")
 def results():
-    return wall.build()
+    return comparison.build()
 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_every_way_of_the_fused_module_computes_the_same_function(path):
-    results = wall.build(names=[path], extra=PATHS)
+    results = comparison.build(names=[path], extra=PATHS)
     assert [result for result in results if not result.passed] == []
     assert sum(result.delta is not None for result in results) >= 30
 
 
 def test_the_wall_has_every_implementation(results):
-    assert set(wall.implementations()) == IMPLEMENTATIONS
+    assert set(comparison.implementations()) == IMPLEMENTATIONS
     assert {result.implementation for result in results} == IMPLEMENTATIONS
 
 
@@ -56,7 +56,7 @@ def test_every_implementation_computes_the_same_function(results, name):
 
 
 def test_the_sizes_leave_no_case_out():
-    sizes = wall.SIZES
+    sizes = comparison.SIZES
     assert any(size.bias for size in sizes)
     assert any(not size.bias for size in sizes)
     assert any(size.n_query < size.n_key for size in sizes)
@@ -91,7 +91,7 @@ def test_every_implementation_is_compared_under_no_mask_and_some_mask(results):
 
 
 def test_the_matrix_shows_the_largest_difference_over_the_sizes(results):
-    cells = wall.matrix(results, torch.float64)
+    cells = comparison.matrix(results, torch.float64)
     assert set(cells) == IMPLEMENTATIONS
     mine = [
         r.delta
@@ -106,13 +106,13 @@ def test_a_nan_is_the_largest_difference_of_all(results):
     some = [r for r in results if (r.implementation, r.mask) == ("fused", "none")]
     broken = [replace(some[0], delta=float("nan")), *some, replace(some[0], delta=float("nan"))]
     for order in (broken[:-1], broken[1:]):
-        cell = wall.matrix(order, some[0].dtype)["fused"]["none"]
+        cell = comparison.matrix(order, some[0].dtype)["fused"]["none"]
         assert cell != cell, cell
 
 
 def test_a_wrong_implementation_makes_the_wall_red():
-    size = wall.SIZES[0]
-    wrong = wall.build(
+    size = comparison.SIZES[0]
+    wrong = comparison.build(
         [size],
         [torch.float64],
         ["forgets the mask"],
@@ -124,7 +124,7 @@ def test_a_wrong_implementation_makes_the_wall_red():
 
 
 def test_a_difference_beyond_the_tolerance_of_its_precision_fails():
-    result = wall.build([wall.SIZES[0]], [torch.float64], ["fused"])[0]
+    result = comparison.build([comparison.SIZES[0]], [torch.float64], ["fused"])[0]
     assert replace(result, delta=9e-11).passed
     assert not replace(result, delta=2e-10).passed
     assert replace(result, delta=9e-6, dtype=torch.float32).passed
@@ -133,15 +133,20 @@ def test_a_difference_beyond_the_tolerance_of_its_precision_fails():
 
 
 def test_the_additive_mask_of_a_case_is_its_boolean_mask():
-    kinds = wall.mask_kinds(wall.SIZES[0])
-    x, context = wall.draw_inputs(wall.SIZES[0], 0)
-    case = wall.Case(
-        wall.draw_attention(wall.SIZES[0], 0), x, context, kinds["causal & key padding"]
+    kinds = comparison.mask_kinds(comparison.SIZES[0])
+    x, context = comparison.draw_inputs(comparison.SIZES[0], 0)
+    case = comparison.Case(
+        comparison.draw_attention(comparison.SIZES[0], 0),
+        x,
+        context,
+        kinds["causal & key padding"],
     )
     assert torch.equal(masks.from_additive(case.additive), case.dense)
 
 
 def test_an_output_of_the_wrong_shape_is_not_broadcast():
     squeezed = {"one row": lambda c: c.attention(c.x, c.context, c.predicate)[:, :1]}
-    results = wall.build([wall.Size(1, 3, 3, 4, 2)], names=["one row"], extra=squeezed)
+    results = comparison.build(
+        [comparison.Size(1, 3, 3, 4, 2)], names=["one row"], extra=squeezed
+    )
     assert not any(result.passed for result in results)

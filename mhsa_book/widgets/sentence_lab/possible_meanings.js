@@ -6,7 +6,7 @@ import { svg } from "../shared/elements.js";
 const [FLOOR, CEILING] = [111, 18];
 
 /** @param {number[]} among the words that it might belong to */
-export function maybe(among) {
+export function possibleMeanings(among) {
   const lines = among.map(() => svg("path"));
   const marks = among.map(() => svg("text", { "text-anchor": "middle" }, "?"));
   const node = svg("g", { class: "mhsa-maybe" }, lines, marks);

@@ -6,7 +6,7 @@ import { el, uid } from "../shared/elements.js";
 import { notice } from "../shared/notice.js";
 import { writeAll } from "../shared/traits.js";
 import { read } from "./rules.js";
-import { drawn, slotsOf } from "./slots.js";
+import { drawnSlots, slotsOf } from "./slots.js";
 
 /** @import { Model } from "../shared/traits.js" */
 /** @import { Tables } from "./rules.js" */
@@ -18,7 +18,7 @@ const NONE = "–";
  * A field, a menu for each word, and what is wrong with what was typed.
  * @param {Model} model @param {Tables} tables @param {AbortSignal} signal
  */
-export function asking(model, tables, signal) {
+export function sentenceInput(model, tables, signal) {
   const quiet = { autocomplete: "off", autocapitalize: "off", spellcheck: "false" };
   const typed = el("input", { type: "text", id: uid(), ...quiet });
   const place = notice({ signal });
@@ -81,7 +81,11 @@ export function asking(model, tables, signal) {
     menus.replaceChildren(...now);
     if (menus.contains(focused)) /** @type {HTMLElement} */ (focused).focus();
   }
-  const another = button({ label: "Another sentence", signal, press: () => set(drawn(tables)) });
+  const another = button({
+    label: "Another sentence",
+    signal,
+    press: () => set(drawnSlots(tables)),
+  });
   const label = el("label", { for: typed.id }, "Sentence");
   return { controls: [label, typed, another], menus, notice: place.node, show };
 }

@@ -20,7 +20,7 @@ const KEYS = {
  * @type {(grid: HTMLElement, signal: AbortSignal, move: (down: number, across: number) => void) =>
  *   void}
  */
-export function walk(grid, signal, move) {
+export function arrowKeys(grid, signal, move) {
   /** @type {(event: KeyboardEvent) => void} */
   const keyed = (event) => {
     if (!(event.key in KEYS)) return;

@@ -44,7 +44,7 @@ export function normals(seed, count) {
  * Rows of queries and of keys; a head of width d uses the first d numbers of each.
  * @type {(seed: number, tokens?: number, widest?: number) => Vectors}
  */
-export function drawn(seed, tokens = TOKENS, widest = WIDEST) {
+export function randomVectors(seed, tokens = TOKENS, widest = WIDEST) {
   const all = normals(seed, 2 * tokens * widest);
   /** @type {(i: number) => Float64Array} */
   const row = (i) => all.subarray(i * widest, (i + 1) * widest);

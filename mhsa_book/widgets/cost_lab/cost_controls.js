@@ -46,9 +46,9 @@ export function changes(traits) {
     writeAll(traits, { accelerator: name, dtype });
   }
   /** @type {(chosen: Chosen) => string} */
-  const along = ({ accelerator, dtype }) =>
+  const words = ({ accelerator, dtype }) =>
     moved.accelerator === accelerator && moved.dtype === dtype ? moved.words : "";
-  return { put, setAccelerator, along };
+  return { put, setAccelerator, words };
 }
 
 /**

@@ -2,10 +2,10 @@
 // What a reader takes along: the numbers as CSV, the picture as SVG.
 
 import { el, svg } from "../shared/elements.js";
-import { squares } from "./marks.js";
+import { squares } from "./head_lines.js";
 
 /** @import { Token, Weights } from "./measures.js" */
-/** @import { HeadView } from "./view.js" */
+/** @import { HeadView } from "./head_picture.js" */
 
 /**
  * Heads as lines of numbers and tokens that a spreadsheet opens, none of it as a formula.

@@ -21,7 +21,7 @@ export function filled(text, last, other, meant) {
  * @param {{ steps: string[][], places: Element[], index: () => number, go: (i: number) => void,
  *   again: () => void, signal: AbortSignal }} about
  */
-export function walk({ steps, places, index, go, again, signal }) {
+export function guidedSteps({ steps, places, index, go, again, signal }) {
   const names = steps.map(([name], i) => `${i + 1} ${name}`);
   /** @type {(i: number) => void} */
   const goThere = (i) => {

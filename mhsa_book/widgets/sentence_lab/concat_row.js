@@ -10,7 +10,7 @@ import { fixed, upTo } from "../shared/numbers.js";
 const brief = (value) => (Math.abs(value) < 0.005 ? "0" : fixed(value));
 
 /** @param {string[]} names of the heads @param {number} d_head */
-export function brought(names, d_head) {
+export function concatRow(names, d_head) {
   const numbers = names.map(() => upTo(d_head).map(() => el("span", { class: "mhsa-z-is" })));
   const fours = numbers.map((four) => el("span", { class: "mhsa-brought" }, four));
   const boxes = names.map((name, h) =>

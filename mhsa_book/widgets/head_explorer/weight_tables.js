@@ -5,13 +5,13 @@ import { button } from "../shared/controls.js";
 import { el, scroller } from "../shared/elements.js";
 import { numberCell, rowName } from "../shared/tables.js";
 import { write } from "../shared/traits.js";
-import { fitting } from "./choosing.js";
-import { measureWords } from "./small.js";
+import { fitting } from "./head_filters.js";
+import { measureWords } from "./head_thumbnails.js";
 import { exact, weightTable } from "./words.js";
 
 /** @import { Model } from "../shared/traits.js" */
-/** @import { Seen } from "./seen.js" */
-/** @import { Name } from "./small.js" */
+/** @import { Seen } from "./shown_weights.js" */
+/** @import { Name } from "./head_thumbnails.js" */
 
 /**
  * A part that is drawn only where it is open, once the reader pauses: it has thousands of cells.
