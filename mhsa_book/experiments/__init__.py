@@ -2,8 +2,8 @@
 
 An experiment is a module with an ``EXPERIMENT`` (``design``): arms, predictions, and what will
 be compared. ``python -m mhsa_book.experiments NAME`` tunes and trains it (``running``, one
-``trial`` at a time) and keeps every curve in ``mhsa_book/results/data/runs``; ``told`` says in
-sentences what came out.
+``trial`` at a time) and keeps every curve in ``mhsa_book/results/data/runs``; ``report``
+says in sentences what came out.
 """
 
 from mhsa_book.experiments.listing import find as find

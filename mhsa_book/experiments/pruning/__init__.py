@@ -4,7 +4,7 @@
 learned (``gates``), by one of three rankings or by chance (``orders``); ``removal`` takes it
 out, ``cutting`` trains what is left, ``roles`` names the heads one would not like to lose, and
 ``speed`` times a pass. ``work`` has the units, ``running`` their order, ``budget`` what they
-cost, ``verdicts`` and ``told`` what came out.
+cost, ``verdicts`` and ``report`` what came out.
 
     python -m mhsa_book.experiments.pruning --plan        predictions and cost, nothing is run
     python -m mhsa_book.experiments.pruning               runs, goes on where it stopped, stores

@@ -74,7 +74,7 @@ class SentenceLab(Figure):
         return value
 
     @property
-    def describe(self) -> str:
+    def description(self) -> str:
         """What the word that asks has found, in one sentence, as the page says it."""
         return describe(self.sentence, self.word, self.off)
 
