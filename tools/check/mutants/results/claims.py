@@ -108,11 +108,4 @@ MUTANTS = [
         "if size > 100 * LIMIT:",
         "results/run_files",
     ),
-    Mutant(
-        "student: half the odd sums",
-        "results/student.py",
-        "return 2 / pi * (angle + total) if odd else total",
-        "return 2 / pi * angle + total if odd else total",
-        "results/student",
-    ),
 ]
