@@ -109,7 +109,7 @@ const living = (() => {
     if (document.readyState !== "complete") addEventListener("load", show, { once: true });
   }
 
-  document.addEventListener("mhsa-born", (event) => {
+  document.addEventListener("mhsa-before-mount", (event) => {
     const el = /** @type {HTMLElement} */ (event.target);
     const { model, state, restart } = /** @type {CustomEvent<Born>} */ (event).detail;
     const rules = rulesOf(el);

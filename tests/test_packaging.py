@@ -88,7 +88,7 @@ def test_importing_the_library_takes_less_than_a_third_of_a_second_beyond_torch(
 
 ELSEWHERE = """
 import ctypes, os, sys, warnings
-import torch, matplotlib.pyplot, anywidget, ipywidgets, numpy, einops, jaxtyping
+import torch, matplotlib.pyplot, anywidget, ipywidgets, numpy, scipy.stats, einops, jaxtyping
 
 def no_library(name=None, *args, **options):
     raise TypeError("LoadLibrary() argument 1 must be str, not None")

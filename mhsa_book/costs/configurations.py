@@ -233,8 +233,8 @@ TABLE_3A = (
 """English to German, newstest2013, d_model 512, 100,000 steps, ``n_heads · d_head`` = 512."""
 
 
-def find(name: str, among: Sequence[Any] = CONFIGURATIONS) -> Any:
-    """The configuration of that name, or the accelerator with ``among=ACCELERATORS``.
+def find(name: str, entries: Sequence[Any] = CONFIGURATIONS) -> Any:
+    """The configuration of that name, or the accelerator with ``entries=ACCELERATORS``.
 
     >>> find("Llama 3.1 8B").cache_bytes(131_072) / 2**30
     16.0
@@ -243,7 +243,7 @@ def find(name: str, among: Sequence[Any] = CONFIGURATIONS) -> Any:
     ...
     ValueError: 'H100' is not in this list; choose one of 'H200 SXM', 'H100 SXM', ...
     """
-    known = {entry.name: entry for entry in among}
+    known = {entry.name: entry for entry in entries}
     if name not in known:
         raise ValueError(
             f"{name!r} is not in this list; choose one of {', '.join(map(repr, known))}."

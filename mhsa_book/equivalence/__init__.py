@@ -1,5 +1,5 @@
-"""Every implementation against every other: the wall, its peers, and what an empty row becomes.
+"""Every implementation against the definition, and what each makes of an empty row.
 
-``wall`` compares ``implementations`` on ``cases``. ``peers`` builds other people's modules with
-our weights, ``empty_row`` asks everybody about a query that may look at nothing.
+``comparison`` compares ``implementations`` on ``cases``. ``peers`` builds other people's
+modules with our weights; ``empty_row`` tries a query that can attend to nothing.
 """

@@ -17,13 +17,14 @@ def own(build: Callable[[int, int], nn.Module]) -> Callable[[Case], Tensor]:
     """A row of the wall for a class ``build(d_model, n_heads)``, called (x, context, mask).
 
     ``context`` is None or the tokens that answer, ``mask`` None or a boolean tensor with True
-    for *may look*. The module gets the weights of each case as ``conversions.fill`` says; what
-    it raises then is raised here. A ``forward`` that is not written yet shows as such.
+    for *may look*. The module gets the weights of each case as ``conversions.fill`` says.
+    A ``forward`` that is not written yet shows as such.
 
     >>> import torch
-    >>> from mhsa_book.equivalence import wall
+    >>> from mhsa_book.equivalence import comparison
     >>> class Mine(nn.Module): ...
-    >>> {r.reason for r in wall.build(SIZES, [torch.float32], ["mine"], {"mine": own(Mine)})}
+    >>> rows = {"mine": own(Mine)}
+    >>> {r.reason for r in comparison.build(SIZES, [torch.float32], rows, rows)}
     {'not written'}
     """
 

@@ -1,85 +1,13 @@
 """Say whether an answer is right; never stop a notebook."""
 
+import ast
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
 from typing import Any
 
-from mhsa_book.exercises import (
-    chapter_00,
-    chapter_01,
-    chapter_02,
-    chapter_03,
-    chapter_04,
-    chapter_05,
-    chapter_06,
-    chapter_07,
-    chapter_08,
-    chapter_09,
-    chapter_10,
-    chapter_11,
-    chapter_12,
-    chapter_12a,
-    chapter_12b,
-    chapter_13,
-    chapter_14,
-    chapter_15,
-    chapter_16,
-    chapter_17,
-    chapter_18,
-    chapter_19,
-    chapter_20,
-    chapter_21,
-    chapter_22,
-    chapter_23,
-    chapter_24,
-    chapter_25,
-    chapter_26,
-    chapter_27,
-    core,
-    experiments,
-    own,
-    quick,
-)
 from mhsa_book.exercises.kinds import Exercise
 from mhsa_book.exercises.verdict import Verdict, unfilled, wrong
-
-ROOMS = (
-    core,
-    experiments,
-    own,
-    quick,
-    chapter_00,
-    chapter_01,
-    chapter_02,
-    chapter_03,
-    chapter_04,
-    chapter_05,
-    chapter_06,
-    chapter_07,
-    chapter_08,
-    chapter_09,
-    chapter_10,
-    chapter_11,
-    chapter_12,
-    chapter_12a,
-    chapter_12b,
-    chapter_13,
-    chapter_14,
-    chapter_15,
-    chapter_16,
-    chapter_17,
-    chapter_18,
-    chapter_19,
-    chapter_20,
-    chapter_21,
-    chapter_22,
-    chapter_23,
-    chapter_24,
-    chapter_25,
-    chapter_26,
-    chapter_27,
-)
-EXERCISES: dict[str, Exercise] = {
-    name: each for room in ROOMS for name, each in room.EXERCISES.items()
-}
 
 
 def check(name: str, answer: Any = ...) -> Verdict:
@@ -95,9 +23,48 @@ def check(name: str, answer: Any = ...) -> Verdict:
       x = tensor([[[1., 2., 3., 4.],
     ...
     """
-    if name not in EXERCISES:
-        return wrong(f"There is no exercise {name!r}; there are {', '.join(EXERCISES)}.")
-    return unfilled(name) if _has_dots(answer) else EXERCISES[name].judge(name, answer)
+    if name not in modules():
+        return wrong(f"There is no exercise {name!r}; there are {', '.join(modules())}.")
+    return unfilled(name) if _has_dots(answer) else exercise(name).judge(name, answer)
+
+
+def exercise(name: str) -> Exercise:
+    """Return the exercise of a name; only the module that holds it is imported."""
+    found: Exercise = import_module(f"{__package__}.{modules()[name]}").EXERCISES[name]
+    return found
+
+
+@cache
+def modules() -> dict[str, str]:
+    """Return which module of this package holds each exercise, by the exercise's name.
+
+    >>> modules()["softmax"]
+    'attend'
+    """
+    # The names are read from the source: some modules load a model when they are imported,
+    # and a reader who checks one answer should not wait for all of them.
+    found: dict[str, str] = {}
+    for file in sorted(files(__package__).iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".py"):
+            for name in _names(file.read_text(encoding="utf-8")):
+                if name in found:
+                    raise ValueError(
+                        f"{name!r} is an exercise in {found[name]} and {file.name}."
+                    )
+                found[name] = file.name.removesuffix(".py")
+    return found
+
+
+def _names(source: str) -> list[str]:
+    """Return the keys of the dictionary ``EXERCISES`` at the top of a module, if it has one."""
+    return [
+        ast.literal_eval(key)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict)
+        if isinstance(node.target, ast.Name) and node.target.id == "EXERCISES"
+        for key in node.value.keys
+        if key is not None
+    ]
 
 
 def _has_dots(answer: Any) -> bool:

@@ -2,13 +2,10 @@
 
 import inspect
 
-from mhsa_book.exercises import hints_beyond, hints_core, hints_first, hints_later, solutions
+from mhsa_book.exercises import solutions
+from mhsa_book.exercises.hints import HINTS
 
-HINTS = hints_core.HINTS | hints_first.HINTS | hints_later.HINTS | hints_beyond.HINTS
-"""Three for each, from where to look to nearly all."""
-
-_told: dict[str, int] = {}
-"""How many hints a reader has had."""
+_next_hint: dict[str, int] = {}
 
 
 def hint(name: str) -> str:
@@ -21,8 +18,8 @@ def hint(name: str) -> str:
     """
     if name not in HINTS:
         raise ValueError(f"{name!r} is no exercise; there are {', '.join(HINTS)}.")
-    nth = _told.get(name, 0)
-    _told[name] = (nth + 1) % len(HINTS[name])
+    nth = _next_hint.get(name, 0)
+    _next_hint[name] = (nth + 1) % len(HINTS[name])
     return HINTS[name][nth]
 
 
@@ -36,9 +33,10 @@ def solution(name: str) -> str:
         \"\"\"Every query with every key.\"\"\"
         return q @ k.transpose(-2, -1) * scale
     """
-    if name not in hints_core.HINTS:
+    written = [each.__name__ for each in solutions.ALL]
+    if name not in written:
         raise ValueError(
-            f"{name!r} has no solution here; there is one for {', '.join(hints_core.HINTS)}. "
+            f"{name!r} has no solution here; there is one for {', '.join(written)}. "
             f"The others have theirs below the exercise, in the chapter."
         )
     return inspect.getsource(getattr(solutions, name)).rstrip()

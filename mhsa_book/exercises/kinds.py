@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import EllipsisType
 from typing import Any, Protocol
 
-from mhsa_book.exercises.same import difference, shown
+from mhsa_book.exercises.compare import difference, shown
 from mhsa_book.exercises.verdict import Verdict, right, unfilled, wrong
 
 
@@ -78,7 +78,7 @@ class Function:
 
 
 @dataclass(frozen=True)
-class Invented:
+class OpenAnswer:
     """Anything that does what was asked.
 
     Parameters

@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> Runs:
     )
     run_files.FOLDER.mkdir(parents=True, exist_ok=True)
     run_files.save(runs, run_files.FOLDER / f"{options.name}.json")
-    print(planned.told(experiment, runs))
+    print(planned.report(experiment, runs))
     return runs
 
 

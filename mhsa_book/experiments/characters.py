@@ -22,7 +22,13 @@ from torch import nn
 
 from mhsa_book.examples import novel
 from mhsa_book.experiments.design import ANEW, Experiment, Question, Setup
-from mhsa_book.experiments.training import Batch, Draw, Layers, n_parameters, of_every_target
+from mhsa_book.experiments.training import (
+    Batch,
+    Draw,
+    Layers,
+    of_every_target,
+    parameters_built_by,
+)
 from mhsa_book.results.paired import Measure
 from mhsa_lib.fused import FusedMultiHeadAttention
 
@@ -75,7 +81,7 @@ def _arm(n_layers: int, n_heads: int) -> Setup:
         "layers": n_layers,
         "n_heads": n_heads,
         "d_head": D_MODEL // n_heads,
-        "parameters": n_parameters(build()),
+        "parameters": parameters_built_by(build),
     }
     return Setup(build, draw, settings)
 

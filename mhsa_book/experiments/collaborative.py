@@ -104,7 +104,7 @@ def _arm(name: str, task: str) -> Setup:
     build, flops = makes[name]
     settings: dict[str, Setting] = {
         "task": task,
-        "parameters": training.n_parameters(build()),
+        "parameters": training.parameters_built_by(build),
         "attention FLOPs of a sequence": flops,
     }
     return Setup(build, partial(draw, one_symbol=task == ONE), settings)

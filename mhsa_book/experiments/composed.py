@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from mhsa_book import costs
 from mhsa_book.costs import variant_costs
 from mhsa_book.experiments.design import ANEW, Experiment, Question, Setup
-from mhsa_book.experiments.training import Batch, Layers, accuracy, n_parameters
+from mhsa_book.experiments.training import Batch, Layers, accuracy, parameters_built_by
 from mhsa_book.results.paired import Measure
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.variants.composed import Compose, ComposedAttention, Static
@@ -91,7 +91,7 @@ def _arm(
 
     settings = {
         "d_model": D_MODEL,
-        "parameters": n_parameters(build()),
+        "parameters": parameters_built_by(build),
         "FLOPs of a sequence": sum(flops.values()) + 4 * N * D_MODEL * d_hidden,
     }
     return Setup(build, draw, settings)

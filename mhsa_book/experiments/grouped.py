@@ -21,7 +21,7 @@ from torch import Tensor
 
 from mhsa_book import costs
 from mhsa_book.experiments.design import ANEW, Experiment, Question, Setup
-from mhsa_book.experiments.training import Batch, Layers, accuracy, n_parameters
+from mhsa_book.experiments.training import Batch, Layers, accuracy, parameters_built_by
 from mhsa_book.results.paired import Measure
 from mhsa_lib.variants.grouped import GroupedQueryAttention
 
@@ -72,7 +72,7 @@ def _arm(n_heads: int, n_kv_heads: int, d_head: int) -> Setup:
         "n_heads": n_heads,
         "n_kv_heads": n_kv_heads,
         "d_head": d_head,
-        "parameters": n_parameters(build()),
+        "parameters": parameters_built_by(build),
         "attention FLOPs of a sequence": sum(flops.values()),
     }
     return Setup(build, draw, settings)

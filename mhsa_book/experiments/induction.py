@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from mhsa_book import costs
 from mhsa_book.experiments.design import ANEW, Experiment, Question, Setup
-from mhsa_book.experiments.training import Batch, accuracy, n_parameters
+from mhsa_book.experiments.training import Batch, accuracy, parameters_built_by
 from mhsa_book.models import repetition
 from mhsa_book.models.repeater import START, Repeater
 from mhsa_book.results.paired import Measure
@@ -97,7 +97,7 @@ def _arm(
     flops = costs.flops(N, D_MODEL, n_heads, d_head=d_head)
     settings = {
         "d_head": d_head,
-        "parameters": n_parameters(build()),
+        "parameters": parameters_built_by(build),
         "attention FLOPs of a sequence": n_layers * sum(flops.values()),
     }
     return Setup(build, draw, settings)

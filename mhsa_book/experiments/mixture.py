@@ -20,7 +20,7 @@ from torch import Tensor
 from mhsa_book import costs
 from mhsa_book.costs import variant_costs
 from mhsa_book.experiments.design import ANEW, Experiment, Question, Setup
-from mhsa_book.experiments.training import Batch, Layers, accuracy, fit, n_parameters
+from mhsa_book.experiments.training import Batch, Layers, accuracy, fit, parameters_built_by
 from mhsa_book.results.paired import Measure
 from mhsa_book.results.runs import Setting
 from mhsa_lib.attention import MultiHeadAttention
@@ -113,7 +113,7 @@ def _arm(model: str) -> Setup:
     )
     d_hidden = D_HIDDEN + ROUTER * (model == PLAIN)
     settings: dict[str, Setting] = {
-        "parameters": n_parameters(build()),
+        "parameters": parameters_built_by(build),
         "FLOPs of a sequence": sum(attention.values()) + 4 * LENGTH * D_MODEL * d_hidden,
     }
     return Setup(build, draw, settings, extra=_balance if model in (HALF, ALL) else None)

@@ -29,7 +29,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_book.experiments.design import ANEW, Experiment, Question, Setup
-from mhsa_book.experiments.training import Batch, accuracy, n_parameters
+from mhsa_book.experiments.training import Batch, accuracy, parameters_built_by
 from mhsa_book.results.paired import Measure
 from mhsa_lib.attention import MultiHeadAttention
 
@@ -107,7 +107,7 @@ def _arm(n_heads: int, d_head: int, rank: int) -> Setup:
         "n_heads": n_heads,
         "d_head": d_head,
         "signs": rank,
-        "parameters": n_parameters(build()),
+        "parameters": parameters_built_by(build),
     }
     return Setup(build, partial(draw, rank=rank), settings)
 

@@ -22,7 +22,7 @@ from torch import Tensor
 from mhsa_book import costs
 from mhsa_book.costs import variant_costs
 from mhsa_book.experiments.design import ANEW, Experiment, Question, Setup
-from mhsa_book.experiments.training import Batch, Layers, accuracy, n_parameters
+from mhsa_book.experiments.training import Batch, Layers, accuracy, parameters_built_by
 from mhsa_book.results.paired import Measure
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.variants.overlapped import OverlappedAttention
@@ -73,7 +73,7 @@ def _arm(attention: Callable[[], MultiHeadAttention], flops: Mapping[str, int]) 
 
     settings = {
         "d_model": D_MODEL,
-        "parameters": n_parameters(build()),
+        "parameters": parameters_built_by(build),
         "attention FLOPs of a sequence": sum(flops.values()),
     }
     return Setup(build, draw, settings)

@@ -24,7 +24,7 @@ def answers(experiment: Experiment, runs: Runs) -> dict[Question, Claim | str]:
     return found | dict(zip(claims, right, strict=True))
 
 
-def told(experiment: Experiment, runs: Runs, width: int = 88) -> str:
+def report(experiment: Experiment, runs: Runs, width: int = 88) -> str:
     """The answers in sentences, a paragraph each; no number in them is typed.
 
     What all share comes last: what chance alone does, and how p is corrected.

@@ -221,6 +221,19 @@ def n_parameters(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
+def parameters_built_by(build: Callable[[], nn.Module]) -> int:
+    """Return how many learned numbers a model has that ``build`` makes.
+
+    The model is made without storage and without drawing numbers, so that a module may ask
+    while it is imported.
+
+    >>> parameters_built_by(lambda: nn.Linear(3, 4))
+    16
+    """
+    with torch.device("meta"):
+        return n_parameters(build())
+
+
 def _feed_forward(d_model: int, d_hidden: int) -> nn.Module:
     if d_hidden == 0:
         return _Nothing()

@@ -1,9 +1,10 @@
 """A museum of bugs: working wrong implementations of attention, each one line beside the right.
 
 ``right`` has the parts of a plain attention, ``parts`` puts them together. An exhibit replaces
-a part (``catalogue``, and rooms by stage: ``in_projections``, ``in_splits``, …); it is shown on
-one of the ``problems``, and found by a check, ``cheap`` or ``by_hand``. The ``task`` is learned
-with every mistake in place: ``study`` trains, and ``measured`` has what was found.
+a part (``catalogue``; those of a stage are in ``in_projections``, ``in_splits``, …); it is
+shown on one of the ``problems``, and found by a check of ``cheap_checks`` or ``by_hand``. The
+``task`` is learned with every mistake in place: ``study`` trains, and ``measured`` has what was
+found.
 """
 
 from mhsa_book.museum import in_caches as in_caches

@@ -112,8 +112,8 @@ class Exhibit:
         """Whether a check lets the right attention pass, in this setting, and not this one.
 
         >>> from mhsa_book import museum
-        >>> from mhsa_book.museum import cheap
-        >>> museum.exhibit("mask_inverted").found_by(cheap.the_future_is_hidden)
+        >>> from mhsa_book.museum import cheap_checks
+        >>> museum.exhibit("mask_inverted").found_by(cheap_checks.the_future_is_hidden)
         True
         """
         return _passes(check, RIGHT, self.setting) and not _passes(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from mhsa_book.museum import cheap, problems
+from mhsa_book.museum import cheap_checks, problems
 from mhsa_book.museum.catalogue import exhibit
 from mhsa_book.museum.right import Cache
 
@@ -14,7 +14,7 @@ from mhsa_book.museum.right import Cache
     "forget",
     stage="cache",
     symptom="in use",
-    check=cheap.a_second_text_is_new,
+    check=cheap_checks.a_second_text_is_new,
     problem=problems.a_second_text,
 )
 def the_last_text_is_remembered(cache: Cache | None) -> Cache | None:
@@ -26,7 +26,7 @@ def the_last_text_is_remembered(cache: Cache | None) -> Cache | None:
     "recall",
     stage="cache",
     symptom="in use",
-    check=cheap.word_by_word_as_at_once,
+    check=cheap_checks.word_by_word_as_at_once,
     problem=problems.word_by_word,
 )
 def keys_turned_again(k: Tensor, turned: Callable[[Tensor], Tensor]) -> Tensor:
@@ -38,7 +38,7 @@ def keys_turned_again(k: Tensor, turned: Callable[[Tensor], Tensor]) -> Tensor:
     "reorder",
     stage="cache",
     symptom="in use",
-    check=cheap.a_beam_goes_on_from_its_parent,
+    check=cheap_checks.a_beam_goes_on_from_its_parent,
     problem=problems.beams,
 )
 def beams_keep_their_own_cache(cache: Cache, beams: Tensor) -> Cache:
@@ -50,7 +50,7 @@ def beams_keep_their_own_cache(cache: Cache, beams: Tensor) -> Cache:
     "remember",
     stage="cache",
     symptom="in use",
-    check=cheap.word_by_word_as_at_once,
+    check=cheap_checks.word_by_word_as_at_once,
     problem=problems.word_by_word,
     setting=problems.Setting(positions="relative"),
 )

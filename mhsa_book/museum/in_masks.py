@@ -3,42 +3,44 @@
 import torch
 from torch import Tensor
 
-from mhsa_book.museum import cheap, problems
+from mhsa_book.museum import cheap_checks, problems
 from mhsa_book.museum.catalogue import exhibit
 
 
-@exhibit("softmax", stage="mask", symptom="leaks", check=cheap.the_future_is_hidden)
+@exhibit("softmax", stage="mask", symptom="leaks", check=cheap_checks.the_future_is_hidden)
 def mask_inverted(scores: Tensor, mask: Tensor) -> Tensor:
     """True is read as "hidden", though it was meant as "may look"."""
     scores = scores.masked_fill(mask, torch.finfo(scores.dtype).min)
     return torch.softmax(scores, dim=-1).masked_fill(mask, 0.0)
 
 
-@exhibit("softmax", stage="mask", symptom="leaks", check=cheap.rows_sum_to_one)
+@exhibit("softmax", stage="mask", symptom="leaks", check=cheap_checks.rows_sum_to_one)
 def mask_after_the_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     """Hidden keys get their share first, and lose it after: what is left does not sum to 1."""
     return torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
 
 
-@exhibit("softmax", stage="mask", symptom="leaks", check=cheap.the_future_is_hidden)
+@exhibit("softmax", stage="mask", symptom="leaks", check=cheap_checks.the_future_is_hidden)
 def scores_times_mask(scores: Tensor, mask: Tensor) -> Tensor:
     """Hidden scores become 0, and e⁰ is 1."""
     return torch.softmax(scores * mask, dim=-1)
 
 
-@exhibit("causal_mask", stage="mask", symptom="leaks", check=cheap.the_future_is_hidden)
+@exhibit("causal_mask", stage="mask", symptom="leaks", check=cheap_checks.the_future_is_hidden)
 def one_token_of_the_future(n_query: int, n_key: int) -> Tensor:
     """The diagonal is one off: every token sees the next one."""
     return torch.ones(n_query, n_key).tril(n_key - n_query + 1).bool()
 
 
-@exhibit("padding_mask", stage="mask", symptom="worse", check=cheap.padding_leaves_no_trace)
+@exhibit(
+    "padding_mask", stage="mask", symptom="worse", check=cheap_checks.padding_leaves_no_trace
+)
 def padding_hides_queries(real: Tensor) -> Tensor:
     """Rows of padding are masked, and not its columns: tokens still look at padding."""
     return real[:, None, :, None]
 
 
-@exhibit("softmax", stage="mask", symptom="nan", check=cheap.nothing_is_nan)
+@exhibit("softmax", stage="mask", symptom="nan", check=cheap_checks.nothing_is_nan)
 def an_empty_row_is_nan(scores: Tensor, mask: Tensor) -> Tensor:
     """A query that may see no key gets 0 divided by 0."""
     scores = scores.masked_fill(~mask, -torch.inf)
@@ -49,7 +51,7 @@ def an_empty_row_is_nan(scores: Tensor, mask: Tensor) -> Tensor:
     "padding_mask",
     stage="mask",
     symptom="worse",
-    check=cheap.alone_as_in_company,
+    check=cheap_checks.batch_independence,
 )
 def mask_meets_the_batch(real: Tensor) -> Tensor:
     """A mask (batch, key) is taken for (query, key), which fits if both are as many."""
@@ -60,7 +62,7 @@ def mask_meets_the_batch(real: Tensor) -> Tensor:
     "causal_mask",
     stage="mask",
     symptom="in use",
-    check=cheap.word_by_word_as_at_once,
+    check=cheap_checks.word_by_word_as_at_once,
     problem=problems.word_by_word,
 )
 def causal_from_the_top_left(n_query: int, n_key: int) -> Tensor:
@@ -68,7 +70,7 @@ def causal_from_the_top_left(n_query: int, n_key: int) -> Tensor:
     return torch.ones(n_query, n_key).tril().bool()
 
 
-@exhibit("softmax", stage="mask", symptom="nan", check=cheap.nothing_is_nan)
+@exhibit("softmax", stage="mask", symptom="nan", check=cheap_checks.nothing_is_nan)
 def two_masks_added(scores: Tensor, mask: Tensor) -> Tensor:
     """Two masks of the lowest number are added: minus infinity, and an empty row is NaN."""
     lowest = torch.zeros_like(scores).masked_fill(~mask, torch.finfo(scores.dtype).min)
@@ -79,7 +81,7 @@ def two_masks_added(scores: Tensor, mask: Tensor) -> Tensor:
     "softmax",
     stage="mask",
     symptom="error",
-    check=cheap.half_precision_runs,
+    check=cheap_checks.half_precision_runs,
     problem=problems.in_half,
 )
 def minus_a_billion_in_half(scores: Tensor, mask: Tensor) -> Tensor:

@@ -2,13 +2,13 @@
 
 from torch import Tensor, nn
 
-from mhsa_book.museum import cheap, problems
+from mhsa_book.museum import cheap_checks, problems
 from mhsa_book.museum.catalogue import exhibit
 
 DROPS = problems.Setting(dropout=0.2)
 
 
-@exhibit("mix", stage="attend", symptom="leaks", check=cheap.the_future_is_hidden)
+@exhibit("mix", stage="attend", symptom="leaks", check=cheap_checks.the_future_is_hidden)
 def mixed_with_the_transpose(weights: Tensor, v: Tensor) -> Tensor:
     """Values are mixed with the columns of the weights: a token gets from who looks at it."""
     return weights.mT @ v
@@ -18,7 +18,7 @@ def mixed_with_the_transpose(weights: Tensor, v: Tensor) -> Tensor:
     "drop",
     stage="attend",
     symptom="in use",
-    check=cheap.evaluation_repeats_itself,
+    check=cheap_checks.evaluation_repeats_itself,
     problem=problems.in_evaluation,
     setting=DROPS,
 )
@@ -35,7 +35,7 @@ def _nothing_left_out(weights: Tensor, p: float, training: bool) -> Tensor:
     "drop_scores",
     stage="attend",
     symptom="elsewhere",
-    check=cheap.all_dropped_is_nothing,
+    check=cheap_checks.all_dropped_is_nothing,
     problem=problems.with_dropout,
     setting=DROPS,
     also={"drop": _nothing_left_out},
@@ -49,7 +49,7 @@ def dropout_before_the_softmax(scores: Tensor, p: float, training: bool) -> Tens
     "drop",
     stage="attend",
     symptom="elsewhere",
-    check=cheap.dropout_keeps_the_mean,
+    check=cheap_checks.dropout_keeps_the_mean,
     problem=problems.with_dropout,
     setting=DROPS,
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from mhsa_book.museum import by_hand, cheap, problems
+from mhsa_book.museum import by_hand, cheap_checks, problems
 from mhsa_book.museum.catalogue import exhibit
 from mhsa_book.museum.problems import Setting
 from mhsa_book.museum.right import BASE, offsets, slopes
@@ -32,7 +32,7 @@ def rotary_before_the_split(position: Tensor, d_head: int, n_heads: int) -> Tens
     "rotate",
     stage="positions",
     symptom="converted",
-    check=cheap.who_looks_at_itself_keeps_its_value,
+    check=cheap_checks.identity_mask_returns_values,
 )
 def values_turned_too(
     q: Tensor, k: Tensor, v: Tensor, turned: Callable[[Tensor], Tensor]
@@ -45,7 +45,7 @@ def values_turned_too(
     "places",
     stage="positions",
     symptom="in use",
-    check=cheap.word_by_word_as_at_once,
+    check=cheap_checks.word_by_word_as_at_once,
     problem=problems.word_by_word,
 )
 def positions_begin_again(n_before: int, n: int) -> Tensor:

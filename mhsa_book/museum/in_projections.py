@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from mhsa_book.museum import by_hand, cheap, problems
+from mhsa_book.museum import by_hand, cheap_checks, problems
 from mhsa_book.museum.catalogue import exhibit
 from mhsa_book.museum.right import Matrices
 
@@ -33,13 +33,13 @@ def packed_in_another_order(x: Tensor, memory: Tensor, W: Matrices, n_heads: int
     return q.flatten(-2), k.flatten(-2), v.flatten(-2)
 
 
-@exhibit("project", stage="project", symptom="worse", check=cheap.every_number_learns)
+@exhibit("project", stage="project", symptom="worse", check=cheap_checks.every_number_learns)
 def keys_from_W_Q(x: Tensor, memory: Tensor, W: Matrices, n_heads: int) -> Rows:
     """Queries and keys are made by the same map."""
     return x @ W.Q.mT + W.bias_Q, memory @ W.Q.mT + W.bias_K, memory @ W.V.mT + W.bias_V
 
 
-@exhibit("project", stage="project", symptom="worse", check=cheap.every_number_learns)
+@exhibit("project", stage="project", symptom="worse", check=cheap_checks.every_number_learns)
 def values_from_W_K(x: Tensor, memory: Tensor, W: Matrices, n_heads: int) -> Rows:
     """Values are made by the map of the keys."""
     return x @ W.Q.mT + W.bias_Q, memory @ W.K.mT + W.bias_K, memory @ W.K.mT + W.bias_V
@@ -49,7 +49,7 @@ def values_from_W_K(x: Tensor, memory: Tensor, W: Matrices, n_heads: int) -> Row
     "project",
     stage="project",
     symptom="elsewhere",
-    check=cheap.a_query_is_of_the_one_who_asks,
+    check=cheap_checks.queries_come_from_x,
     problem=problems.a_memory,
 )
 def queries_from_the_memory(x: Tensor, memory: Tensor, W: Matrices, n_heads: int) -> Rows:
@@ -57,7 +57,7 @@ def queries_from_the_memory(x: Tensor, memory: Tensor, W: Matrices, n_heads: int
     return memory @ W.Q.mT + W.bias_Q, x @ W.K.mT + W.bias_K, x @ W.V.mT + W.bias_V
 
 
-@exhibit("project", stage="project", symptom="worse", check=cheap.every_number_learns)
+@exhibit("project", stage="project", symptom="worse", check=cheap_checks.every_number_learns)
 def one_projection_for_all_heads(x: Tensor, memory: Tensor, W: Matrices, n_heads: int) -> Rows:
     """All heads get the queries, keys and values of the first head."""
     d_head = len(W.Q) // n_heads
@@ -67,7 +67,9 @@ def one_projection_for_all_heads(x: Tensor, memory: Tensor, W: Matrices, n_heads
     return q.repeat(1, 1, n_heads), k.repeat(1, 1, n_heads), v.repeat(1, 1, n_heads)
 
 
-@exhibit("project", stage="project", symptom="converted", check=cheap.every_number_learns)
+@exhibit(
+    "project", stage="project", symptom="converted", check=cheap_checks.every_number_learns
+)
 def biases_forgotten(x: Tensor, memory: Tensor, W: Matrices, n_heads: int) -> Rows:
     """The biases of q, k and v are left behind."""
     return x @ W.Q.mT, memory @ W.K.mT, memory @ W.V.mT
@@ -77,7 +79,7 @@ def biases_forgotten(x: Tensor, memory: Tensor, W: Matrices, n_heads: int) -> Ro
     "begin",
     stage="around",
     symptom="worse",
-    check=cheap.heads_differ_at_the_start,
+    check=cheap_checks.heads_differ_at_the_start,
     problem=problems.the_first_maps,
 )
 def heads_begin_alike(width: int, n_heads: int, generator: torch.Generator) -> Tensor:
@@ -90,7 +92,7 @@ def heads_begin_alike(width: int, n_heads: int, generator: torch.Generator) -> T
     "register",
     stage="around",
     symptom="worse",
-    check=cheap.all_parameters_are_listed,
+    check=cheap_checks.all_parameters_are_listed,
     problem=problems.its_parameters,
 )
 def heads_in_a_plain_list(heads: Iterable[nn.Module]) -> Iterable[nn.Module]:
@@ -102,7 +104,7 @@ def heads_in_a_plain_list(heads: Iterable[nn.Module]) -> Iterable[nn.Module]:
     "normalise",
     stage="around",
     symptom="elsewhere",
-    check=cheap.the_caller_keeps_its_rows,
+    check=cheap_checks.the_caller_keeps_its_rows,
     problem=problems.a_block,
 )
 def rows_changed_in_place(x: Tensor) -> Tensor:
@@ -114,7 +116,7 @@ def rows_changed_in_place(x: Tensor) -> Tensor:
     "targets",
     stage="around",
     symptom="leaks",
-    check=cheap.the_next_token_is_asked,
+    check=cheap_checks.the_next_token_is_asked,
     problem=problems.what_is_asked,
 )
 def labels_not_shifted(ids: Tensor) -> tuple[Tensor, Tensor]:

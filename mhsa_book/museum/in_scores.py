@@ -5,29 +5,29 @@ import math
 import torch
 from torch import Tensor
 
-from mhsa_book.museum import by_hand, cheap, problems
+from mhsa_book.museum import by_hand, cheap_checks, problems
 from mhsa_book.museum.catalogue import exhibit
 
 
-@exhibit("score", stage="attend", symptom="worse", check=cheap.one_weight_by_hand)
+@exhibit("score", stage="attend", symptom="worse", check=cheap_checks.one_weight_by_hand)
 def no_scale(q: Tensor, k: Tensor, d_model: int) -> Tensor:
     """Scores are not divided by √d_head."""
     return q @ k.mT
 
 
-@exhibit("score", stage="attend", symptom="converted", check=cheap.one_weight_by_hand)
+@exhibit("score", stage="attend", symptom="converted", check=cheap_checks.one_weight_by_hand)
 def scale_by_d_model(q: Tensor, k: Tensor, d_model: int) -> Tensor:
     """Scores are divided by √d_model."""
     return (q @ k.mT) / math.sqrt(d_model)
 
 
-@exhibit("score", stage="attend", symptom="worse", check=cheap.one_weight_by_hand)
+@exhibit("score", stage="attend", symptom="worse", check=cheap_checks.one_weight_by_hand)
 def multiplied_by_the_root(q: Tensor, k: Tensor, d_model: int) -> Tensor:
     """Scores are multiplied by √d_head."""
     return (q @ k.mT) * math.sqrt(q.shape[-1])
 
 
-@exhibit("score", stage="attend", symptom="converted", check=cheap.one_weight_by_hand)
+@exhibit("score", stage="attend", symptom="converted", check=cheap_checks.one_weight_by_hand)
 def scaled_twice(q: Tensor, k: Tensor, d_model: int) -> Tensor:
     """Queries are scaled, and the scores once more: together they are divided by d_head."""
     return (q / math.sqrt(q.shape[-1]) @ k.mT) / math.sqrt(q.shape[-1])
@@ -43,7 +43,7 @@ def keys_reshaped_not_transposed(q: Tensor, k: Tensor, d_model: int) -> Tensor:
     "score",
     stage="attend",
     symptom="nan",
-    check=cheap.large_numbers_stay_finite,
+    check=cheap_checks.large_numbers_stay_finite,
     problem=problems.large_numbers,
 )
 def scores_overflow_in_half(q: Tensor, k: Tensor, d_model: int) -> Tensor:
@@ -55,7 +55,7 @@ def scores_overflow_in_half(q: Tensor, k: Tensor, d_model: int) -> Tensor:
     "softmax",
     stage="attend",
     symptom="nan",
-    check=cheap.large_numbers_stay_finite,
+    check=cheap_checks.large_numbers_stay_finite,
     problem=problems.large_numbers,
 )
 def softmax_overflows(scores: Tensor, mask: Tensor) -> Tensor:
@@ -64,7 +64,7 @@ def softmax_overflows(scores: Tensor, mask: Tensor) -> Tensor:
     return weights / weights.sum(dim=-1, keepdim=True).clamp_min(1e-30)
 
 
-@exhibit("softmax", stage="attend", symptom="worse", check=cheap.rows_sum_to_one)
+@exhibit("softmax", stage="attend", symptom="worse", check=cheap_checks.rows_sum_to_one)
 def scaled_after_the_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     """The weights are divided by a root too: a row sums to less than 1."""
     scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
@@ -72,14 +72,14 @@ def scaled_after_the_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     return weights / math.sqrt(weights.shape[-1])
 
 
-@exhibit("softmax", stage="attend", symptom="leaks", check=cheap.rows_sum_to_one)
+@exhibit("softmax", stage="attend", symptom="leaks", check=cheap_checks.rows_sum_to_one)
 def softmax_over_queries(scores: Tensor, mask: Tensor) -> Tensor:
     """Columns sum to 1, and not rows: queries compete for a key."""
     scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     return torch.softmax(scores, dim=-2).masked_fill(~mask, 0.0)
 
 
-@exhibit("softmax", stage="attend", symptom="worse", check=cheap.rows_sum_to_one)
+@exhibit("softmax", stage="attend", symptom="worse", check=cheap_checks.rows_sum_to_one)
 def softmax_over_heads(scores: Tensor, mask: Tensor) -> Tensor:
     """The softmax runs over axis 1, which is the heads: they compete, and keys do not."""
     scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
@@ -90,7 +90,7 @@ def softmax_over_heads(scores: Tensor, mask: Tensor) -> Tensor:
     "softmax",
     stage="attend",
     symptom="worse",
-    check=cheap.every_number_learns,
+    check=cheap_checks.every_number_learns,
     problem=problems.gradient,
 )
 def weights_detached(scores: Tensor, mask: Tensor) -> Tensor:

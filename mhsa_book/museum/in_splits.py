@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from mhsa_book.museum import by_hand, cheap, problems
+from mhsa_book.museum import by_hand, cheap_checks, problems
 from mhsa_book.museum.catalogue import exhibit
 from mhsa_book.museum.right import Matrices
 
@@ -11,7 +11,7 @@ from mhsa_book.museum.right import Matrices
     "split_heads",
     stage="split",
     symptom="leaks",
-    check=cheap.who_looks_at_itself_keeps_its_value,
+    check=cheap_checks.identity_mask_returns_values,
 )
 def split_by_view_alone(rows: Tensor, n_heads: int) -> Tensor:
     """The rows are viewed as heads without a transpose: a head gets other tokens, whole."""
@@ -20,7 +20,10 @@ def split_by_view_alone(rows: Tensor, n_heads: int) -> Tensor:
 
 
 @exhibit(
-    "split_heads", stage="split", symptom="converted", check=cheap.a_map_belongs_to_its_head
+    "split_heads",
+    stage="split",
+    symptom="converted",
+    check=cheap_checks.a_map_belongs_to_its_head,
 )
 def columns_dealt_like_cards(rows: Tensor, n_heads: int) -> Tensor:
     """Column 0 goes to head 0, column 1 to head 1, and so on."""
@@ -29,7 +32,10 @@ def columns_dealt_like_cards(rows: Tensor, n_heads: int) -> Tensor:
 
 
 @exhibit(
-    "split_heads", stage="split", symptom="converted", check=cheap.a_map_belongs_to_its_head
+    "split_heads",
+    stage="split",
+    symptom="converted",
+    check=cheap_checks.a_map_belongs_to_its_head,
 )
 def heads_and_columns_exchanged(rows: Tensor, n_heads: int) -> Tensor:
     """Heads as wide as there should be heads, and as many as they should be wide."""
@@ -46,7 +52,7 @@ def _sentences_beside_each_other(z: Tensor) -> Tensor:
     "split_heads",
     stage="split",
     symptom="worse",
-    check=cheap.alone_as_in_company,
+    check=cheap_checks.batch_independence,
     also={"concat_heads": _sentences_beside_each_other},
 )
 def attends_across_the_batch(rows: Tensor, n_heads: int) -> Tensor:
@@ -59,7 +65,7 @@ def attends_across_the_batch(rows: Tensor, n_heads: int) -> Tensor:
     "concat_heads",
     stage="concat",
     symptom="leaks",
-    check=cheap.who_looks_at_itself_keeps_its_value,
+    check=cheap_checks.identity_mask_returns_values,
 )
 def concat_without_transpose(z: Tensor) -> Tensor:
     """Heads are laid out with the tokens still inside them: a row holds other tokens."""
@@ -71,7 +77,7 @@ def concat_without_transpose(z: Tensor) -> Tensor:
     "concat_heads",
     stage="concat",
     symptom="error",
-    check=cheap.who_looks_at_itself_keeps_its_value,
+    check=cheap_checks.identity_mask_returns_values,
 )
 def view_after_transpose(z: Tensor) -> Tensor:
     """A transposed tensor is viewed, though its numbers do not lie in that order."""
@@ -83,7 +89,7 @@ def view_after_transpose(z: Tensor) -> Tensor:
     "concat_heads",
     stage="concat",
     symptom="converted",
-    check=cheap.who_looks_at_itself_keeps_its_value,
+    check=cheap_checks.identity_mask_returns_values,
 )
 def heads_averaged(z: Tensor) -> Tensor:
     """The heads are averaged, and the mean stands where each of them should."""
@@ -94,14 +100,14 @@ def heads_averaged(z: Tensor) -> Tensor:
     "output",
     stage="W_O",
     symptom="converted",
-    check=cheap.who_looks_at_itself_keeps_its_value,
+    check=cheap_checks.identity_mask_returns_values,
 )
 def W_O_forgotten(rows: Tensor, W: Matrices, n_heads: int) -> Tensor:
     """The heads lie side by side, and nothing mixes them."""
     return rows
 
 
-@exhibit("output", stage="W_O", symptom="converted", check=cheap.every_number_learns)
+@exhibit("output", stage="W_O", symptom="converted", check=cheap_checks.every_number_learns)
 def one_slice_of_W_O_for_all_heads(rows: Tensor, W: Matrices, n_heads: int) -> Tensor:
     """Every head goes through the columns of W_O that belong to the first."""
     d_head = rows.shape[-1] // n_heads

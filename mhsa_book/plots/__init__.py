@@ -23,8 +23,8 @@ from mhsa_book.plots.removal import kept_heads as kept_heads
 from mhsa_book.plots.roof import roofline as roofline
 from mhsa_book.plots.signed import signed as signed
 from mhsa_book.plots.spread import seeds as seeds
+from mhsa_book.plots.squares import comparison_table as comparison_table
 from mhsa_book.plots.squares import mask as mask
-from mhsa_book.plots.squares import wall as wall
 from mhsa_book.plots.sweep import sweep as sweep
 from mhsa_book.plots.trace_boxes import pipeline as pipeline
 from mhsa_book.plots.transformer_boxes import encoder_decoder as encoder_decoder
@@ -32,6 +32,7 @@ from mhsa_book.plots.transformer_boxes import encoder_decoder as encoder_decoder
 __all__ = [
     "arcs",
     "bars",
+    "comparison_table",
     "contributions",
     "curves",
     "encoder_decoder",
@@ -50,5 +51,4 @@ __all__ = [
     "seeds",
     "signed",
     "sweep",
-    "wall",
 ]

@@ -67,7 +67,7 @@ def mask(
     )
 
 
-def wall(
+def comparison_table(
     results: Mapping[str, Mapping[str, float | str]],
     tolerance: float | Mapping[str, float] = 1e-5,
 ) -> None:
@@ -78,7 +78,7 @@ def wall(
     per case), ✗ a larger one or NaN. Raises ``ValueError`` if the implementations have
     different cases.
 
-    >>> wall({"loops": {"causal": 0.0}, "GPT-2": {"causal": 3e-7}})
+    >>> comparison_table({"loops": {"causal": 0.0}, "GPT-2": {"causal": 3e-7}})
     """
     cases = _cases(results)
     limits = tolerance if isinstance(tolerance, Mapping) else dict.fromkeys(cases, tolerance)

@@ -71,14 +71,14 @@ def shortest(runs: Iterable[Mapping[str, float]]) -> dict[str, float]:
     return {name: min([first[name], *(run[name] for run in others)]) for name in first}
 
 
-def told(sentence: str, holds: bool) -> None:
+def report(sentence: str, holds: bool) -> None:
     """Print a sentence about times, and whether it holds on the machine that just measured.
 
     Another machine may disagree, which is no error.
 
-    >>> told("reading is faster than writing", True)
+    >>> report("reading is faster than writing", True)
     Here too: reading is faster than writing.
-    >>> told("reading is faster than writing", False)
+    >>> report("reading is faster than writing", False)
     Not here: reading is faster than writing.
     """
     print(f"{'Here too' if holds else 'Not here'}: {sentence}.")

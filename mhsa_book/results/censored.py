@@ -14,11 +14,13 @@ Source: Dixon and Mood, "The Statistical Sign Test", 1946; its interval, Thompso
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import comb, inf
+from math import inf
 from statistics import median
 
+from scipy import stats
+
 from mhsa_book.results.decimals import Number
-from mhsa_book.results.paired import Measure, matched, positive_margin
+from mhsa_book.results.paired import Measure, matched, positive_margin, share_of_experiments
 from mhsa_lib import checks
 
 STEPS = Measure("time to 95 %", "steps", better="lower")
@@ -77,7 +79,9 @@ class PairedSteps:
         """
         ahead = sum(most < 0 for _, most in self.bounds)
         behind = sum(least > 0 for least, _ in self.bounds)
-        return min(1.0, 2 * _at_least(max(ahead, behind), ahead + behind))
+        if not ahead + behind:
+            return 1.0
+        return float(stats.binomtest(ahead, ahead + behind).pvalue)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Ordered differences between which the median lies in that share of experiments.
@@ -85,8 +89,7 @@ class PairedSteps:
         Infinite where they are bounds only, and with too few seeds for the level: six are
         needed for 95 %. ``ValueError`` for a level that is not between 0 and 1.
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level={level} is no share of experiments; try 0.95.")
+        share_of_experiments(level)
         cut = 0  # so many may lie beyond each end
         while 2 * _at_least(self.n - cut, self.n) <= 1 - level:
             cut += 1
@@ -167,4 +170,4 @@ def _bounds(our: int | None, their: int | None, horizon: int) -> tuple[float, fl
 
 def _at_least(count: int, n: int) -> float:
     """Probability of so many heads or more in n throws of a fair coin."""
-    return sum(comb(n, heads) for heads in range(count, n + 1)) / 2**n
+    return float(stats.binom.sf(count - 1, n, 0.5))

@@ -37,7 +37,7 @@ class Claim:
     margin : largest difference that would not matter, in the unit of the measure, if "the
         same" is to be claimed
     floor : the A/A arm against its twin, in the same measure
-    among : comparisons of the experiment, this one included; ``corrected`` counts them
+    n_comparisons : comparisons of the experiment, this one included; ``corrected`` counts them
 
     Raises
     ------
@@ -55,7 +55,7 @@ class Claim:
     comparison: Comparison
     margin: Number | None = None
     floor: Comparison | None = None
-    among: int = 1
+    n_comparisons: int = 1
     corrected_p: float | None = None
     corrected_same_p: float | None = None
 
@@ -99,7 +99,7 @@ class Claim:
         return floor is None or abs(self.comparison.difference) > abs(floor.difference)
 
     @property
-    def told_apart(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether all three say that the arms differ."""
         return self.significant and self.leaves_out_0 and self.above_floor
 
@@ -108,7 +108,7 @@ class Claim:
         """One of ``MORE``, ``LESS``, ``SAME``, ``OPEN``, by the rule above."""
         if self.same_p is not None and self.same_p <= ALPHA:
             return SAME
-        if not self.told_apart:
+        if not self.is_significant:
             return OPEN
         return MORE if self.comparison.difference > 0 else LESS
 
@@ -131,7 +131,7 @@ def corrected(*claims: Claim, unanswered: int = 0) -> tuple[Claim, ...]:
     return tuple(
         replace(
             claim,
-            among=len(claims) + unanswered,
+            n_comparisons=len(claims) + unanswered,
             corrected_p=p,
             corrected_same_p=None if claim.margin is None else next(left),
         )

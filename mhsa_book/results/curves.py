@@ -22,9 +22,10 @@ from dataclasses import dataclass
 from math import isfinite, sqrt
 from statistics import fmean
 
+from scipy import stats
+
 from mhsa_book.results.decimals import Number, decimal
 from mhsa_book.results.paired import BETTER
-from mhsa_book.results.student import quantile
 from mhsa_lib import checks
 
 SHARE = 0.95
@@ -131,7 +132,7 @@ def ending(curve: Curve) -> Ending:
     left = [y - mean - slope * x for x, y in zip(apart, values, strict=True)]
     df = len(values) - 2
     error = sqrt(sum(y * y for y in left) / df / spread)
-    length, reach = curve.last / 4, quantile(0.95, df) * error
+    length, reach = curve.last / 4, float(stats.t.ppf(0.95, df)) * error
     trend = ((slope - reach) * length, (slope + reach) * length)
     return Ending(mean, mean - fmean(before), trend)
 

@@ -5,10 +5,10 @@ from statistics import fmean, median
 from mhsa_book.results.curves import ending, steps_to
 from mhsa_book.results.runs import Runs
 from mhsa_book.results.sentences import number
-from mhsa_book.results.tables import Sheet
+from mhsa_book.results.tables import Table
 
 
-def overview(runs: Runs) -> Sheet:
+def overview(runs: Runs) -> Table:
     """Settings of every arm, its learning rate, how many seeds arrived and when, and the end.
 
     "Arrived" counts the seeds that came to 95 % of the level and stayed; the median counts
@@ -28,7 +28,7 @@ def overview(runs: Runs) -> Sheet:
     settings = next(iter(runs.arms.values())).settings
     head = ("arm", *settings, "learning rate", "arrived", "median step", "end", "settled")
     caption = f"{runs.question} ({runs.measure.name}, {len(runs.seeds)} seeds)"
-    return Sheet(caption, head, tuple(_row(name, runs) for name in runs.arms))
+    return Table(caption, head, tuple(_row(name, runs) for name in runs.arms))
 
 
 def _row(name: str, runs: Runs) -> tuple[str, ...]:

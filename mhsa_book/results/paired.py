@@ -19,7 +19,8 @@ from functools import cached_property
 from math import inf, isfinite, sqrt
 from typing import Any
 
-from mhsa_book.results import student
+from scipy import stats
+
 from mhsa_book.results.decimals import Number, decimal
 from mhsa_book.results.sign_flips import sign_flip_p
 
@@ -98,7 +99,8 @@ class Paired:
         >>> round(low, 3), round(high, 3)
         (-0.242, 2.242)
         """
-        reach = student.quantile((1 + level) / 2, self.n - 1) * self.error
+        share_of_experiments(level)
+        reach = float(stats.t.ppf((1 + level) / 2, self.n - 1)) * self.error
         if self.constant:
             reach = 0.0 if 2.0 ** (1 - self.n) <= 1 - level else inf
         return self.difference - reach, self.difference + reach
@@ -118,7 +120,7 @@ class Paired:
         room = margin - abs(self.difference)
         if self.constant:
             return 2.0**-self.n if room > 0 else 1.0
-        return student.above(room / self.error, self.n - 1)
+        return float(stats.t.sf(room / self.error, self.n - 1))
 
 
 def paired(
@@ -174,6 +176,18 @@ def matched(arms: Mapping[str, Mapping[int, Any]]) -> tuple[int, ...]:
             f"takes at least 2: run more."
         )
     return tuple(sorted(ours))
+
+
+def share_of_experiments(level: float) -> None:
+    """A level of confidence is a share between 0 and 1, both left out.
+
+    >>> share_of_experiments(95)
+    Traceback (most recent call last):
+    ...
+    ValueError: level=95 is no share of experiments; try 0.95.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level={level} is no share of experiments; try 0.95.")
 
 
 def positive_margin(margin: Number, measure: Measure) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import floor, isfinite, log10
 
 from mhsa_book.results.claims import ALPHA, LESS, MORE, OPEN, SAME, Claim, Comparison
-from mhsa_book.results.tables import Sheet
+from mhsa_book.results.tables import Table
 
 LEAST_P = 1e-4
 """What is smaller is printed as such."""
@@ -28,7 +28,7 @@ def sentence(claim: Claim) -> str:
     return f"{_verdict(claim)}: {'; '.join(parts)}."
 
 
-def table(claims: Sequence[Claim], caption: str = "Arms, compared seed by seed.") -> Sheet:
+def table(claims: Sequence[Claim], caption: str = "Arms, compared seed by seed.") -> Table:
     """A row per claim; it draws itself, in text and in HTML.
 
     >>> from mhsa_book.results.paired import paired
@@ -40,7 +40,7 @@ def table(claims: Sequence[Claim], caption: str = "Arms, compared seed by seed."
         "first", "second", "measure", "n", "difference", "95 % interval", "p", "p, corrected",
         "same within", "verdict",
     )  # fmt: skip
-    return Sheet(caption, head, tuple(_row(claim) for claim in claims))
+    return Table(caption, head, tuple(_row(claim) for claim in claims))
 
 
 def chance(floor: Comparison) -> str:
@@ -106,7 +106,7 @@ def _verdict(claim: Claim) -> str:
 def _difference(claim: Claim) -> str:
     c = claim.comparison
     p = probability(c.p)
-    if claim.among > 1:
+    if claim.n_comparisons > 1:
         p += f", corrected {_bare(claim.p)}"
     return f"{c.middle} difference {_size(c)} (95 % interval {_span(c)}, {p}, n = {c.n})"
 
@@ -115,12 +115,12 @@ def _same(claim: Claim) -> list[str]:
     if claim.same_p is None:
         return []
     p = probability(claim.same_p)
-    if claim.among > 1:
+    if claim.n_comparisons > 1:
         p += " corrected"
     if claim.verdict != SAME:
         return [f"not shown to be the same within {_margin(claim)} ({p})"]
     inside = f"the 90 % interval {_span(claim.comparison, 0.90)} lies inside, {p}"
-    return [inside] + (["though the difference is not 0"] if claim.told_apart else [])
+    return [inside] + (["though the difference is not 0"] if claim.is_significant else [])
 
 
 def _unclear(claim: Claim) -> list[str]:
@@ -139,7 +139,7 @@ def _unclear(claim: Claim) -> list[str]:
 
 def _judged(claim: Claim) -> str:
     """The p that the verdict goes by."""
-    return "the corrected p" if claim.among > 1 else "p"
+    return "the corrected p" if claim.n_comparisons > 1 else "p"
 
 
 def _floor(claim: Claim) -> list[str]:
@@ -147,7 +147,7 @@ def _floor(claim: Claim) -> list[str]:
         return []
     c = claim.floor
     said = f"A/A, {c.first} against {c.second}: {_size(c)} ({_span(c)})"
-    apart = Claim(c).told_apart
+    apart = Claim(c).is_significant
     return [said + (", which should not differ and do" if apart else "")]
 
 

@@ -6,7 +6,9 @@ Source: Fisher, "The Design of Experiments", 1935, section 21; for drawn flips P
 
 from collections.abc import Sequence
 from math import lcm
-from random import Random
+
+import numpy as np
+from scipy import stats
 
 from mhsa_book.results.decimals import Number, decimal
 from mhsa_lib import checks
@@ -37,14 +39,19 @@ def sign_flip_p(differences: Sequence[Number], *, draws: int = 9_999, seed: int 
         raise ValueError("there are no differences, 0 in number; pass at least 1.")
     checks.positive(draws=draws)
     exact = [decimal(difference) for difference in differences]
+    if len(exact) == 1:
+        return 1.0  # one number is as far from 0 as its opposite; scipy asks for two
     scale = lcm(*(number.denominator for number in exact))
-    whole = [int(number * scale) for number in exact]
-    if len(whole) > EXACT:
-        return _drawn(whole, draws, Random(seed))
-    sums = whole[:1]  # the other sign of the first number gives the same sums, mirrored
-    for number in whole[1:]:
-        sums = [sign * number + total for total in sums for sign in (1, -1)]
-    return _as_far(sums, sum(whole)) / len(sums)
+    found = stats.permutation_test(
+        (np.array([int(number * scale) for number in exact], dtype=float),),
+        lambda numbers, axis: abs(numbers.sum(axis=axis)),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=2 ** len(exact) if len(exact) <= EXACT else draws,
+        alternative="greater",
+        rng=seed,
+    )
+    return float(found.pvalue)
 
 
 def least_p(n: int) -> float:
@@ -55,15 +62,3 @@ def least_p(n: int) -> float:
     """
     checks.positive(n=n)
     return 2.0 ** (1 - n)
-
-
-def _as_far(sums: Sequence[int], found: int) -> int:
-    return sum(abs(total) >= abs(found) for total in sums)
-
-
-def _drawn(whole: Sequence[int], draws: int, random: Random) -> float:
-    sums = [
-        sum(number if random.getrandbits(1) else -number for number in whole)
-        for _ in range(draws)
-    ]
-    return (1 + _as_far(sums, sum(whole))) / (1 + draws)

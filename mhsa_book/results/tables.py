@@ -9,7 +9,7 @@ from mhsa_lib.tracing.drawing import CELL, NUMBER
 
 
 @dataclass(frozen=True, repr=False)
-class Sheet:
+class Table:
     """Rows of words under a caption; it draws itself in a notebook.
 
     On a page of the book a ``sorted`` one is sorted by a click on a column's head, and filtered
@@ -47,7 +47,7 @@ class Sheet:
         )
 
 
-def ratios(races: Sequence[Race]) -> Sheet:
+def ratios(races: Sequence[Race]) -> Table:
     """A row per cell, its sizes in columns of their own: ours, the best correct peer, both."""
     rows = tuple(
         (
@@ -72,10 +72,10 @@ def ratios(races: Sequence[Race]) -> Sheet:
         "raw, ms", "ours / raw", "best peer", "its / raw", "ours / best",
     )  # fmt: skip
     caption = "Time relative to raw, median of interleaved rounds; below 1 is faster."
-    return Sheet(caption, head, rows, sorted=True)
+    return Table(caption, head, rows, sorted=True)
 
 
-def table(races: Sequence[Race]) -> Sheet:
+def table(races: Sequence[Race]) -> Table:
     """A row per cell: ours, the best correct peer, the band, the verdict and the goal."""
     rows = tuple(
         (
@@ -96,10 +96,10 @@ def table(races: Sequence[Race]) -> Sheet:
         "cell", "raw, ms", "ours / raw (quartiles)", "best peer / raw", "ours / best", "band",
         "verdict", "goal", "met", "of the limit",
     )  # fmt: skip
-    return Sheet("Time relative to raw, median of interleaved rounds.", head, rows)
+    return Table("Time relative to raw, median of interleaved rounds.", head, rows)
 
 
-def entries(race: Race) -> Sheet:
+def entries(race: Race) -> Table:
     """A row per implementation of one cell: ratio, rounds, errors, or why it was not timed."""
     fastest = sorted(race.entries, key=lambda e: e.ratio[1] if e.ratio else float("inf"))
     rows = tuple(
@@ -116,10 +116,10 @@ def entries(race: Race) -> Sheet:
     )
     head = ("implementation", "time / raw", "rounds", "of the limit", "error", "gradient", "")
     caption = f"{race.cell!r}: raw takes {race.raw_ms:.3g} ms, A/A band ±{race.band:.0%}."
-    return Sheet(caption, head, rows)
+    return Table(caption, head, rows)
 
 
-def profiles(races: Sequence[Race]) -> Sheet:
+def profiles(races: Sequence[Race]) -> Table:
     """Where we lost, our milliseconds by kind of operation and below them the best peer's."""
     lost = [race for race in races if race.profile]
     rows = tuple(
@@ -129,10 +129,10 @@ def profiles(races: Sequence[Race]) -> Sheet:
     )
     kinds = lost[0].profile[OURS] if lost else ()
     caption = "Milliseconds of a call under the profiler, whose own time is among the calls."
-    return Sheet(caption, ("cell", "implementation", *kinds), rows)
+    return Table(caption, ("cell", "implementation", *kinds), rows)
 
 
-def memory(report: Report, mask: str = "full") -> Sheet:
+def memory(report: Report, mask: str = "full") -> Table:
     """A row per implementation: extra MB of one forward pass at every length."""
     found = report.memory(mask)
     lengths = sorted({n for by_length in found.values() for n in by_length})
@@ -141,10 +141,10 @@ def memory(report: Report, mask: str = "full") -> Sheet:
         for name, mb in found.items()
     )
     caption = f"Extra memory of one forward pass, {mask}, in MB; d_model 512, 8 heads."
-    return Sheet(caption, ("implementation", *(f"{n:,} tokens" for n in lengths)), rows)
+    return Table(caption, ("implementation", *(f"{n:,} tokens" for n in lengths)), rows)
 
 
-def missing(report: Report) -> Sheet:
+def missing(report: Report) -> Table:
     """A row per reason why an implementation has no time, with the number of cells."""
     seen: dict[tuple[str, str], int] = {}
     for race in report.races:
@@ -153,7 +153,7 @@ def missing(report: Report) -> Sheet:
                 key = entry.name, _cause(entry)
                 seen[key] = seen.get(key, 0) + 1
     rows = tuple((name, reason, str(n)) for (name, reason), n in seen.items())
-    return Sheet("Not timed, and why.", ("implementation", "reason", "cells"), rows)
+    return Table("Not timed, and why.", ("implementation", "reason", "cells"), rows)
 
 
 def _cause(entry: Entry) -> str:

@@ -1,11 +1,10 @@
 """What a head does: how far the vector of the sentence moves when the head is switched off.
 
-Switched off is its ``z``, what it hands to W_O. What stands there instead is a choice: zero,
-which the layers behind have never seen; its mean over the tokens of the other sentences; or,
-for every token, its ``z`` of a token drawn from the other sentences. The layers behind then
-compute with what they get. The vector of the sentence is the mean of the last vectors over all
-tokens, which is what all-MiniLM-L6-v2 was trained to make; how far it moves is 1 less the
-cosine of the vectors before and after, as two sentences are compared by it.
+Switched off is its output ``z``, which goes to W_O. ``ablation`` says what may take its place:
+zero, its mean over the tokens of the other sentences, or its ``z`` of tokens drawn from them.
+The layers behind then compute with what they get. The vector of the sentence is the mean of the
+last vectors over all tokens, which is what all-MiniLM-L6-v2 was trained to make; how far it
+moves is 1 less the cosine of the vectors before and after, as two sentences are compared by it.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from mhsa_book import ablation
 from mhsa_lib.tracing import edit, trace
 
 HeadsOfAll = Sequence[Tensor]
@@ -23,27 +23,16 @@ Instead = Callable[[HeadsOfAll, int], Tensor]
 """What stands in place of every head's ``z`` in one of the sentences, in the same shape."""
 
 
-def by_zero(seen: HeadsOfAll, sentence: int) -> Tensor:
-    """Nothing at all."""
-    return torch.zeros_like(seen[sentence])
+def _from_others(way: Callable[[Tensor, Tensor, int], Tensor]) -> Instead:
+    """Take what stands in a head's place from the other sentences; draws differ by sentence."""
+    return lambda seen, i: way(
+        seen[i], torch.cat([z for j, z in enumerate(seen) if j != i], dim=-2), i
+    )
 
 
-def by_mean(seen: HeadsOfAll, sentence: int) -> Tensor:
-    """The head's mean over all tokens of the other sentences, the same for every token."""
-    return _others(seen, sentence).mean(dim=-2, keepdim=True).expand_as(seen[sentence])
-
-
-def by_resampling(seen: HeadsOfAll, sentence: int) -> Tensor:
-    """For every token the ``z`` of one drawn from the other sentences; all heads draw the same.
-
-    The draw depends on the number of the sentence alone.
-    """
-    others, n_tokens = _others(seen, sentence), seen[sentence].shape[-2]
-    generator = torch.Generator().manual_seed(sentence)
-    drawn = torch.randint(others.shape[-2], (n_tokens,), generator=generator)
-    return others[..., drawn, :]
-
-
+by_zero = _from_others(ablation.zero)
+by_mean = _from_others(ablation.mean)
+by_resampling = _from_others(ablation.resample)
 WAYS: dict[str, Instead] = {"zero": by_zero, "mean": by_mean, "resampling": by_resampling}
 """What may stand in a head's place, by name."""
 
@@ -109,11 +98,6 @@ def effects(
         name: torch.stack([moved(layers, x, way(seen, i)) for i, x in enumerate(inputs)])
         for name, way in ways.items()
     }
-
-
-def _others(seen: HeadsOfAll, sentence: int) -> Tensor:
-    """All tokens of all other sentences, (layer, head, token, d_head)."""
-    return torch.cat([z for i, z in enumerate(seen) if i != sentence], dim=-2)
 
 
 def _one_head_a_copy(z: Tensor, instead: Tensor) -> Tensor:

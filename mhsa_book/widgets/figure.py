@@ -23,7 +23,7 @@ from functools import cache
 from html import escape
 from pathlib import Path
 from posixpath import dirname, join, normpath
-from typing import Any, ClassVar
+from typing import Any
 
 import anywidget
 import matplotlib.pyplot as plt
@@ -42,17 +42,25 @@ WORDS = re.compile(rf"^ *//.*\n|^ *{COMMENT}\n|{COMMENT} ?|^ +", re.MULTILINE)
 class Figure(anywidget.AnyWidget):
     """What all figures share; a figure declares traits, ``alt`` and ``still``."""
 
-    pieces: ClassVar[tuple[str, ...]] = ()
-    """Its code: paths in this folder without a suffix, its own last."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # Set here and not on the class: an import of all figures should not read their scripts.
+        self._esm, self._css = self.code("js"), self.code("css")
+        super().__init__(*args, **kwargs)
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        own = "/".join(cls.__module__.split(".")[-2:])
-        if cls.pieces and (own == cls.pieces[-1] or not (FOLDER / f"{own}.js").exists()):
-            return  # a copy to which traits are added, or one that runs the code of another
-        cls.pieces = tuple(dict.fromkeys((*pieces(FIRST), *pieces(own))))
-        cls._esm = "\n".join(code(piece, "js") for piece in cls.pieces)
-        cls._css = "\n".join(code(piece, "css") for piece in cls.pieces)
+    @classmethod
+    def pieces(cls) -> tuple[str, ...]:
+        """Return its pieces, paths in this folder without a suffix, its own last.
+
+        A figure without a script of its module's name runs the one of its base class.
+        """
+        modules = ("/".join(each.__module__.split(".")[-2:]) for each in cls.__mro__)
+        own = next(module for module in modules if (FOLDER / f"{module}.js").exists())
+        return tuple(dict.fromkeys((*pieces(FIRST), *pieces(own))))
+
+    @classmethod
+    def code(cls, suffix: str) -> str:
+        """Return its script or its styles as one text."""
+        return "\n".join(code(piece, suffix) for piece in cls.pieces())
 
     @property
     def refusal(self) -> str | None:
@@ -91,13 +99,13 @@ class Figure(anywidget.AnyWidget):
 
     def html(self) -> str:
         """The figure as HTML that needs no kernel and no network."""
-        name = Path(self.pieces[-1]).name.replace("_", "-")
-        keys = " ".join(key(piece, "js") for piece in self.pieces)
+        name = Path(self.pieces()[-1]).name.replace("_", "-")
+        keys = " ".join(key(piece, "js") for piece in self.pieces())
         data = json.dumps(self.state(), allow_nan=False, default=_base64, ensure_ascii=False)
         rules = json.dumps(self.rules(), ensure_ascii=False, separators=(",", ":"))
         rules = escape(rules, quote=False).replace("'", "&#39;")
-        styles = "".join(_piece("style", piece, "css") for piece in self.pieces)
-        scripts = "".join(_piece("script", piece, "js") for piece in (*self.pieces, LOADER))
+        styles = "".join(_piece("style", piece, "css") for piece in self.pieces())
+        scripts = "".join(_piece("script", piece, "js") for piece in (*self.pieces(), LOADER))
         return (
             f'{styles}<div class="mhsa-figure mhsa-{name}" data-mhsa-figure="{keys}"'
             f" data-mhsa-rules='{rules}'>"

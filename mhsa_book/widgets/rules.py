@@ -25,7 +25,7 @@ def number(least: float, most: float) -> Rule:
     return {"least": least, "most": most}
 
 
-def among(values: Sequence[Any]) -> Rule:
+def one_of(values: Sequence[Any]) -> Rule:
     """One of some texts, numbers or booleans."""
     return {"among": [*values]}
 
@@ -68,9 +68,9 @@ def rule_of(trait: "TraitType[Any, Any]") -> Rule | None:
     True
     """
     if isinstance(trait, Bool):
-        rule = among([True, False])
+        rule = one_of([True, False])
     elif isinstance(trait, Enum) and trait.values is not None:
-        rule = among(trait.values or ())
+        rule = one_of(trait.values or ())
     elif isinstance(trait, Int) and trait.min is not None and trait.max is not None:
         rule = whole(trait.min, trait.max)
     else:

@@ -67,7 +67,6 @@ SHOW_EXAMPLES = [
     "mhsa_book.examples.two_tokens",
     "mhsa_book.experiments.training",
     "mhsa_book.results.decimals",
-    "mhsa_book.results.student",
     "mhsa_book.results.sign_flips",
     "mhsa_book.results.holm",
     "mhsa_book.results.paired",

@@ -1,10 +1,10 @@
-"""Every way the fused module can take, as further implementations for the equivalence wall."""
+"""Every way the fused module can take, as further rows of the comparison of implementations."""
 
 from collections.abc import Callable
 
 from torch import Tensor
 
-from mhsa_book.equivalence import wall
+from mhsa_book.equivalence import comparison
 from mhsa_book.equivalence.peers import NotApplicableError
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
 from mhsa_lib.fused.call import Call
@@ -15,7 +15,7 @@ from mhsa_lib.fused.cpu.tiles import attend_in_tiles
 Kernel = Callable[..., Tensor]
 
 
-def by(kernel: Kernel, case: wall.Case) -> Tensor:
+def by(kernel: Kernel, case: comparison.Case) -> Tensor:
     """One pass with this kernel between the projections."""
     fused = FusedMultiHeadAttention.from_attention(case.attention)
     heads = fused._project(case.x, case.context)
@@ -43,7 +43,7 @@ def explicitly(q, k, v, mask, scale):
     return attend_by_explicit_weights(Call.of(q, k, v, mask, scale=scale))
 
 
-PATHS: dict[str, Callable[[wall.Case], Tensor]] = {
+PATHS: dict[str, Callable[[comparison.Case], Tensor]] = {
     "fused, in tiles": lambda case: by(in_tiles, case),
     "fused, in blocks": lambda case: by(in_blocks, case),
     "fused, explicit weights": lambda case: by(explicitly, case),

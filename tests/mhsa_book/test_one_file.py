@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from mhsa_book import one_file
-from mhsa_book.equivalence import wall
+from mhsa_book.equivalence import comparison
 from mhsa_book.equivalence.own import SIZES, own
 from mhsa_lib import masks, variants
 
@@ -48,7 +48,7 @@ def test_it_is_short_and_needs_torch_alone(tmp_path):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_it_passes_the_wall(taken, dtype):
     rows = {"one file": own(taken.MultiHeadAttention)}
-    results = wall.build(SIZES, [dtype], rows, rows)
+    results = comparison.build(SIZES, [dtype], rows, rows)
     assert {each.reason for each in results if each.delta is None} == set()
     assert all(each.passed for each in results)
 

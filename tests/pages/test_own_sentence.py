@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from mhsa_book.widgets.own_sentence import weights
+from mhsa_book.widgets.own_sentence import quantise
 from tests.mhsa_book.widgets.own_sentence import pytorch
 from tests.mhsa_book.widgets.own_sentence.reader import NEAR, load, maps, read, turned
 from tools.check.browser import DESKTOP
@@ -39,11 +39,11 @@ def test_three_sentences_typed_into_the_built_page_are_pytorch_s(site, alone, sa
     load(page)
     lines = [
         f"the page: {chapter.stat().st_size / 1000:.0f} kB",
-        f"the model: {weights.asset().about['files'] / 1e6:.1f} MB, "
+        f"the model: {quantise.asset().about['files'] / 1e6:.1f} MB, "
         f"{time.perf_counter() - start:.1f} s until the first answer",
     ]
     for text in SENTENCES:
-        tokens, start = len(weights.MODEL().attend(text)[0]), time.perf_counter()
+        tokens, start = len(quantise.MODEL().attend(text)[0]), time.perf_counter()
         read(page, text, tokens)
         took = time.perf_counter() - start
         far = (maps(page) - pytorch.run(text)[0]).abs().max().item()
@@ -64,7 +64,7 @@ def test_a_figure_that_goes_back_to_its_start_keeps_the_model(site, alone):
     page.goto((site / CHAPTER).as_uri())
     figure = page.locator(".mhsa-own-sentence[data-mhsa-alive]")
     load(page)
-    read(page, SENTENCES[0], len(weights.MODEL().attend(SENTENCES[0])[0]))
+    read(page, SENTENCES[0], len(quantise.MODEL().attend(SENTENCES[0])[0]))
     switches = figure.locator(".mhsa-switches")
     switches.get_by_role("button", name="layer 0, head 2", exact=True).click()
     turned(page, "Without 1 head")
@@ -75,4 +75,4 @@ def test_a_figure_that_goes_back_to_its_start_keeps_the_model(site, alone):
         assert figure.get_by_role("button", name="Load the model").count() == 0
     page.wait_for_timeout(1_500)  # longer than a model waits for its next figure
     assert (maps(page) - pytorch.run(FIRST)[0]).abs().max().item() < NEAR
-    read(page, SENTENCES[2], len(weights.MODEL().attend(SENTENCES[2])[0]))
+    read(page, SENTENCES[2], len(quantise.MODEL().attend(SENTENCES[2])[0]))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mhsa_book.widgets.assets import Asset
-from mhsa_book.widgets.own_sentence import weights as minilm
+from mhsa_book.widgets.own_sentence import quantise as minilm
 from mhsa_book.widgets.translator_lab import weights as translator
 from tools.build.vendor import VENDOR
 

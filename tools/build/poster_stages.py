@@ -5,7 +5,7 @@ Each panel draws itself on a sheet and returns how high it is, as those of ``pos
 
 from mhsa_book import examples
 from mhsa_book.examples.words import KINDS
-from mhsa_book.widgets.sentence_lab.found import MEANT, written
+from mhsa_book.widgets.sentence_lab.question_and_answer import MEANT, written
 from tools.build.poster_panels import LAST, LEFT, ROW, WIDTH, WIRES, WORDS, head
 from tools.build.poster_sheet import Sheet, numeral
 

@@ -9,7 +9,7 @@ from mhsa_book.examples.language.drawing import draw as draw
 from mhsa_book.examples.language.drawing import pairs as pairs
 from mhsa_book.examples.language.grammar import Sentence as Sentence
 from mhsa_book.examples.language.needed import counterexample as counterexample
-from mhsa_book.examples.language.needed import seen as seen
+from mhsa_book.examples.language.needed import visible as visible
 from mhsa_book.examples.language.translation import CHOICE as CHOICE
 from mhsa_book.examples.language.translation import TASKS as TASKS
 from mhsa_book.examples.language.translation import Pair as Pair

@@ -22,7 +22,7 @@ ATTENTIONS = tuple(dict.fromkeys(TASKS.values()))
 """The three uses of attention in an encoder-decoder."""
 
 
-def seen(pair: Pair, place: int, without: str) -> Hashable:
+def visible(pair: Pair, place: int, without: str) -> Hashable:
     """What a model without that attention knows when it shall say the word at ``place``.
 
     ``without`` is one of ``ATTENTIONS``: without cross-attention, the words said so far;
@@ -32,9 +32,9 @@ def seen(pair: Pair, place: int, without: str) -> Hashable:
 
     >>> from mhsa_book.examples.language.translation import translations
     >>> pair = translations("rolan ot meti balo")[0]
-    >>> seen(pair, 1, "encoder self-attention")
+    >>> visible(pair, 1, "encoder self-attention")
     (('hai',), ((3, 'balo'),))
-    >>> seen(pair, 4, "decoder self-attention")
+    >>> visible(pair, 4, "decoder self-attention")
     (('rolan', 'ot', 'meti', 'balo'), 4, ('nalesh',))
     """
     said = pair.target[:place]
@@ -48,12 +48,12 @@ def seen(pair: Pair, place: int, without: str) -> Hashable:
 
 
 def counterexample(
-    task: str, among: Iterable[Sentence] | None = None
+    task: str, sentences: Iterable[Sentence] | None = None
 ) -> tuple[tuple[Pair, int], tuple[Pair, int]]:
     """Two pairs, and a place in each, that look the same without the attention for a task.
 
     The right words at the two places differ, and both test that task. The search goes through
-    all translations of the sentences ``among``, 500 drawn ones when not given. Raises
+    all translations of the sentences ``sentences``, 500 drawn ones when not given. Raises
     ``ValueError`` for an unknown task, or if there is none.
 
     >>> for pair, place in counterexample("agreement"):
@@ -63,15 +63,15 @@ def counterexample(
     """
     if task not in TASKS:
         raise ValueError(f"{task!r} is no task; choose from {[*TASKS]}.")
-    if among is None:
-        among = (pair.sentence for pair in pairs(500))
+    if sentences is None:
+        sentences = (pair.sentence for pair in pairs(500))
     known: dict[Hashable, tuple[Pair, int]] = {}
-    for sentence in among:
+    for sentence in sentences:
         for pair in (translate(sentence, greeting) for greeting in GREETINGS):
             for place, word in enumerate(pair.words):
                 if task not in word.tasks:
                     continue
-                other, at = known.setdefault(seen(pair, place, TASKS[task]), (pair, place))
+                other, at = known.setdefault(visible(pair, place, TASKS[task]), (pair, place))
                 if other.words[at].text != word.text:
                     return (other, at), (pair, place)
     raise ValueError(f"no two of these sentences show that {task!r} needs {TASKS[task]}.")

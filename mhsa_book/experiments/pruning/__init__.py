@@ -4,7 +4,7 @@
 learned (``gates``), by one of three rankings or by chance (``orders``); ``removal`` takes it
 out, ``cutting`` trains what is left, ``roles`` names the heads one would not like to lose, and
 ``speed`` times a pass. ``work`` has the units, ``running`` their order, ``budget`` what they
-cost, ``verdicts`` and ``told`` what came out.
+cost, ``verdicts`` and ``report`` what came out.
 
     python -m mhsa_book.experiments.pruning --plan        predictions and cost, nothing is run
     python -m mhsa_book.experiments.pruning               runs, goes on where it stopped, stores
@@ -18,8 +18,8 @@ from mhsa_book.experiments.pruning.plan import Plan as Plan
 from mhsa_book.experiments.pruning.predictions import PREDICTIONS as PREDICTIONS
 from mhsa_book.experiments.pruning.predictions import QUESTIONS as QUESTIONS
 from mhsa_book.experiments.pruning.removal import removed as removed
-from mhsa_book.experiments.pruning.told import answers as answers
-from mhsa_book.experiments.pruning.told import losses as losses
-from mhsa_book.experiments.pruning.told import survival as survival
-from mhsa_book.experiments.pruning.told import told as told
+from mhsa_book.experiments.pruning.report import answers as answers
+from mhsa_book.experiments.pruning.report import losses as losses
+from mhsa_book.experiments.pruning.report import report as report
+from mhsa_book.experiments.pruning.report import survival as survival
 from mhsa_book.experiments.pruning.verdicts import verdicts as verdicts

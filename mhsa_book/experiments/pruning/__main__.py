@@ -15,7 +15,7 @@ from mhsa_book.experiments.planned import numbered
 from mhsa_book.experiments.pruning import budget, longer, predictions, running
 from mhsa_book.experiments.pruning.again import again
 from mhsa_book.experiments.pruning.plan import Plan
-from mhsa_book.experiments.pruning.told import told
+from mhsa_book.experiments.pruning.report import report
 from mhsa_book.experiments.running import predictions_commit
 from mhsa_book.results import fine_tuning, pruning
 
@@ -81,7 +81,7 @@ def _run(folder: Path, n_processes: int) -> str:
         progress=partial(tqdm, dynamic_ncols=True),
     )
     pruning.save(found)
-    return told(found)
+    return report(found)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from typing import Any
 
 from mhsa_book.experiments.pruning.plan import Plan
 from mhsa_book.experiments.pruning.running import cut_keys, first_keys, tuning_keys
-from mhsa_book.results.tables import Sheet
+from mhsa_book.results.tables import Table
 
 LIMIT = 45
 """Minutes on two cores, for everything."""
@@ -66,7 +66,7 @@ def expected(plan: Plan) -> str:
     ]
     total = f"{minutes(plan):.1f}"
     head = "part", "units", "seconds of one", "minutes of processor"
-    sheet = Sheet("What a run takes, counted before it.", head, (*rows, ("all", "", "", total)))
+    sheet = Table("What a run takes, counted before it.", head, (*rows, ("all", "", "", total)))
     cut = "\n".join(f"- {text}" for text in LEFT_OUT)
     half = f"{minutes(plan) / 2:.0f} minutes on two cores, of {LIMIT} that it may take."
     return f"{sheet}\n{half}\n\nLeft out:\n{cut}"

@@ -11,8 +11,8 @@ from mhsa_book.experiments.translation.heads import Head as Head
 from mhsa_book.experiments.translation.heads import by_mean as by_mean
 from mhsa_book.experiments.translation.heads import by_resampling as by_resampling
 from mhsa_book.experiments.translation.heads import by_zero as by_zero
+from mhsa_book.experiments.translation.heads import head_outputs as head_outputs
 from mhsa_book.experiments.translation.heads import heads_of as heads_of
-from mhsa_book.experiments.translation.heads import seen as seen
 from mhsa_book.experiments.translation.heads import without as without
 from mhsa_book.experiments.translation.learning import train as train
 from mhsa_book.experiments.translation.learning import untrained as untrained

@@ -1,9 +1,7 @@
 """Every head of a translator by its name, and three ways to switch some of them off.
 
-Switched off is what a head hands to the rest, its ``z``: nothing of the sentence is left in it.
-What stands there instead is a choice. Zero is simple, but the layers behind have never seen it.
-The mean is what they see on average. The ``z`` of a token drawn at random, from any sentence
-and any place, is one that they could have seen, and wrong nearly always.
+Switched off is the output of a head, its ``z``: nothing of the sentence is left in it. What
+takes its place is a choice, see ``ablation``; tokens are drawn from any sentence and any place.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from mhsa_book import ablation
 from mhsa_book.examples import language
 from mhsa_book.transformer import PAD, EncoderDecoder, shifted
 from mhsa_lib.tracing import edit, trace
@@ -52,7 +51,7 @@ Change = Callable[[Tensor], Tensor]
 Instead = Callable[[Head], Change]
 """What stands in a head's place: from its ``z`` (…, query, d_head) to another one."""
 
-Seen = dict[Head, Tensor]
+HeadOutputs = dict[Head, Tensor]
 """For every head the ``z`` (token, d_head) of many tokens."""
 
 
@@ -75,11 +74,12 @@ def heads_of(model: EncoderDecoder, *kinds: str) -> tuple[Head, ...]:
 
 
 @torch.no_grad()
-def seen(model: EncoderDecoder, pairs: Sequence[language.Pair]) -> Seen:
+def head_outputs(model: EncoderDecoder, pairs: Sequence[language.Pair]) -> HeadOutputs:
     """The ``z`` of every head at every token of some pairs, padding left out.
 
     >>> model = EncoderDecoder(len(language.SOURCE), len(language.TARGET), 13)
-    >>> seen(model, language.translations("rolan ot meti balo"))[heads_of(model)[0]].shape
+    >>> found = head_outputs(model, language.translations("rolan ot meti balo"))
+    >>> found[heads_of(model)[0]].shape
     torch.Size([16, 16])
     """
     source, target = language.batch(pairs)
@@ -101,25 +101,18 @@ def by_zero(head: Head) -> Change:
     return torch.zeros_like
 
 
-def by_mean(seen: Seen) -> Instead:
-    """The mean over the tokens that were seen, the same vector everywhere."""
-    means = {head: z.mean(dim=0) for head, z in seen.items()}
-    return lambda head: means[head].expand_as
+def by_mean(found: HeadOutputs) -> Instead:
+    """Return what puts the mean over the given tokens, the same vector, everywhere."""
+    return lambda head: partial(ablation.mean, others=found[head])
 
 
-def by_resampling(seen: Seen, seed: int = 0) -> Instead:
-    """The ``z`` of a token drawn from those that were seen, anew for every token.
+def by_resampling(found: HeadOutputs, seed: int = 0) -> Instead:
+    """Return what puts the ``z`` of a token drawn from the given ones, another at every token.
 
     The draws depend on ``seed`` and the head alone: every call of the same size draws the same.
     """
-    order = {head: i for i, head in enumerate(seen)}
-
-    def drawn(head: Head, z: Tensor) -> Tensor:
-        generator = torch.Generator().manual_seed(1000 * seed + order[head])
-        n_seen = len(seen[head])
-        return seen[head][torch.randint(n_seen, z.shape[:-1], generator=generator)]
-
-    return lambda head: partial(drawn, head)
+    order = {head: 1000 * seed + i for i, head in enumerate(found)}
+    return lambda head: partial(ablation.resample, others=found[head], seed=order[head])
 
 
 @contextmanager

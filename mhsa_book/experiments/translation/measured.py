@@ -15,8 +15,8 @@ from mhsa_book.experiments.translation.heads import (
     by_mean,
     by_resampling,
     by_zero,
+    head_outputs,
     heads_of,
-    seen,
     without,
 )
 from mhsa_book.experiments.translation.worth import ASKED, asked, by_task, cost, nats
@@ -53,7 +53,7 @@ def ways(model: EncoderDecoder, n: int = SEEN) -> dict[str, Instead]:
     >>> [*ways(learning.untrained(seed=0), n=4)]
     ['zero', 'mean', 'resample']
     """
-    found = seen(model, other_pairs(n))
+    found = head_outputs(model, other_pairs(n))
     return {"zero": by_zero, "mean": by_mean(found), "resample": by_resampling(found)}
 
 

@@ -34,7 +34,7 @@ function render({ model, el: root }) {
   const rights = /** @type {Right[]} */ (model.get("rights"));
   const symptoms = [ANY, ...Object.keys(model.get("symptoms"))];
   const stages = [ANY, ...STAGES];
-  const rooms = () => offered(exhibits, model.get("symptom"), model.get("stage"));
+  const shownExhibits = () => offered(exhibits, model.get("symptom"), model.get("stage"));
 
   /** @type {(change: Record<string, string>) => void} */
   function narrow(change) {
@@ -46,8 +46,8 @@ function render({ model, el: root }) {
     writeAll(model, { ...now, name: stays ? model.get("name") : first.name });
   }
   /** @type {(by: number) => void} */
-  function walk(by) {
-    const names = rooms().map((each) => each.name);
+  function step(by) {
+    const names = shownExhibits().map((each) => each.name);
     const at = names.indexOf(model.get("name")) + by + names.length;
     write(model, "name", names[at % names.length]);
   }
@@ -70,7 +70,7 @@ function render({ model, el: root }) {
     options: [],
     value: 0,
     signal,
-    change: (i) => write(model, "name", rooms()[i].name),
+    change: (i) => write(model, "name", shownExhibits()[i].name),
   });
   const head = choice({
     label: "head",
@@ -79,15 +79,15 @@ function render({ model, el: root }) {
     signal,
     change: (i) => write(model, "head", i),
   });
-  const back = button({ label: "Previous", signal, press: () => walk(-1) });
-  const on = button({ label: "Next", signal, press: () => walk(1) });
+  const back = button({ label: "Previous", signal, press: () => step(-1) });
+  const on = button({ label: "Next", signal, press: () => step(1) });
   const [shown, said] = [el("div"), spoken()];
   const chosen = [symptom.node, stage.node, exhibit.node, head.node, back, on];
   body.append(el("div", { class: "mhsa-controls" }, chosen), said.node, shown);
 
   function draw() {
     const each = /** @type {Exhibit} */ (exhibits.find(({ name }) => name === model.get("name")));
-    const [right, left] = [rights[each.right], rooms()];
+    const [right, left] = [rights[each.right], shownExhibits()];
     symptom.show(symptoms.indexOf(model.get("symptom")));
     stage.show(stages.indexOf(model.get("stage")));
     exhibit.select.replaceChildren(...left.map(({ name }) => el("option", {}, spaced(name))));

@@ -12,7 +12,7 @@ import { spoken } from "../shared/spoken.js";
 import { numberCell, rowName, tableHead } from "../shared/tables.js";
 import { readAll, watch, writeAll } from "../shared/traits.js";
 import { KINDS, cacheOf, inWords, kindInWords, noted } from "./caches.js";
-import { CACHE_DIALS, SIZE_NAMES, choicesOf, chosenIn } from "./chosen.js";
+import { CACHE_DIALS, SIZE_NAMES, choicesOf, chosenIn } from "./cache_controls.js";
 
 /** @import { Place } from "../shared/frame.js" */
 /** @import { CacheLoad, CacheSizes, Device, Kept } from "./caches.js" */
@@ -49,7 +49,7 @@ function render({ model: traits, el: root }) {
   const controls = sizeControls({
     most: { ...LOADS, ...CACHE_DIALS },
     signal,
-    law: (sizes) => (chosen.asked() === "GQA" ? lawInWords(sizes) : ""),
+    rule: (sizes) => (chosen.asked() === "GQA" ? lawInWords(sizes) : ""),
     read: () => {
       const sizes = /** @type {Record<string, number>} */ (/** @type {unknown} */ (chosen.sizes()));
       const own = SIZE_NAMES.map((name) => [name, sizes[name]]);

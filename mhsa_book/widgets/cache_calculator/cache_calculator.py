@@ -9,7 +9,7 @@ from mhsa_book import plots
 from mhsa_book.costs.configurations import ACCELERATORS, CONFIGURATIONS, LATENT, Latent, find
 from mhsa_book.widgets.cost_lab import NUMBER_BYTES
 from mhsa_book.widgets.figure import Figure
-from mhsa_book.widgets.rules import Rule, among, or_none
+from mhsa_book.widgets.rules import Rule, one_of, or_none
 from mhsa_book.widgets.sizes import problem_of
 
 OWN = "own sizes"
@@ -99,7 +99,7 @@ class CacheCalculator(Figure):
 
     def rules(self) -> dict[str, Rule]:
         """What a reload or a link may bring back, as ``Figure.rules``."""
-        choices = {name: among(options) for name, options in OPTIONS.items()}
+        choices = {name: one_of(options) for name, options in OPTIONS.items()}
         return super().rules() | choices | {"kind": or_none(choices["kind"])}
 
     @property

@@ -104,10 +104,10 @@ function render({ model, el: root }) {
     const words = pairWords(tokens[query], tokens[key]);
     all.show(Math.max(...Object.values(strengths)));
     each.forEach((one, i) => one.show(strengths[PARTS[i]]));
-    const law = isPlain(strengths)
+    const rule = isPlain(strengths)
       ? "Every part is at 0: each head keeps its own weights. This is plain attention."
       : "The map of a pair: 1 on the diagonal (each head keeps its own), and what the parts add.";
-    place.say({ law });
+    place.say({ rule });
     grids.draw(composed, query, key);
     pair.draw(words, a, mapOf(maps(), strengths, query, key), after);
     tables.draw(maps(), partsOf(maps(), query, key), query, key);

@@ -3,7 +3,7 @@
 
 import { el } from "../shared/elements.js";
 import { fixed } from "../shared/numbers.js";
-import { rove } from "../shared/rove.js";
+import { rove } from "../shared/roving_tabindex.js";
 import { onSigned } from "../shared/signed.js";
 import { spelled } from "../shared/tokens.js";
 import { sumsOf } from "./composing.js";

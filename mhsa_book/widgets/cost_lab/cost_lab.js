@@ -9,7 +9,7 @@ import { binary, duration, fixed, grouped, short } from "../shared/numbers.js";
 import { spoken } from "../shared/spoken.js";
 import { numberCell, rowName, tableHead } from "../shared/tables.js";
 import { readAll, watch } from "../shared/traits.js";
-import { EVERY_TRAIT, changes, controlsOf, showControls } from "./chosen.js";
+import { EVERY_TRAIT, changes, controlsOf, showControls } from "./cost_controls.js";
 import { regime, roofline } from "./roofline.js";
 import { costOf } from "./variants.js";
 import { lacks, needs, notes, sizesInWords } from "./words.js";
@@ -63,8 +63,8 @@ function render({ model: traits, el: root }) {
   function refuse({ name, peak }, dtype) {
     const others = Object.keys(peak);
     place.say({
-      wrong: `The ${lacks(name, dtype)}; choose ${others.join(" or ")}.`,
-      offers: others.map((other) => [`dtype = ${other}`, () => change.put("dtype", other)]),
+      error: `The ${lacks(name, dtype)}; choose ${others.join(" or ")}.`,
+      fixes: others.map((other) => [`dtype = ${other}`, () => change.put("dtype", other)]),
     });
   }
 
@@ -84,7 +84,7 @@ function render({ model: traits, el: root }) {
       refuse(accelerator, chosen.dtype);
       return said.say(room);
     }
-    place.say({ along: change.along(chosen) });
+    place.say({ change: change.words(chosen) });
     const known = { peak, stages: cost.stages };
     roof.replaceChildren(roofline(known, accelerator, chosen.phase, roof.clientWidth || 600));
     const mine = cost.stages.filter(({ phase }) => phase === chosen.phase);

@@ -8,7 +8,7 @@ from traitlets import Bool, Int, List, Unicode, validate
 from mhsa_book import plots
 from mhsa_book.costs.configurations import ACCELERATORS, CONFIGURATIONS, Configuration, find
 from mhsa_book.widgets.figure import Figure
-from mhsa_book.widgets.rules import Rule, among
+from mhsa_book.widgets.rules import Rule, one_of
 
 NUMBER_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "int8": 1}
 OPTIONS = {
@@ -74,7 +74,7 @@ class CostLab(Figure):
 
     def rules(self) -> dict[str, Rule]:
         """What a reload or a link may bring back, as ``Figure.rules``."""
-        return super().rules() | {name: among(options) for name, options in OPTIONS.items()}
+        return super().rules() | {name: one_of(options) for name, options in OPTIONS.items()}
 
     @property
     def alt(self) -> str:

@@ -4,11 +4,11 @@
 import { button } from "../shared/controls.js";
 import { el } from "../shared/elements.js";
 import { write } from "../shared/traits.js";
-import { csv, download, svgFile } from "./files.js";
+import { csv, download, svgFile } from "./downloads.js";
 
 /** @import { Model } from "../shared/traits.js" */
-/** @import { LargeHeads } from "./large.js" */
-/** @import { Heads, Shown } from "./seen.js" */
+/** @import { LargeHeads } from "./selected_head.js" */
+/** @import { Heads, Shown } from "./shown_weights.js" */
 
 /**
  * Buttons to compare the chosen head with another one, and to save what is shown.

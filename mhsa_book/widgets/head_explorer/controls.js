@@ -5,11 +5,11 @@ import { check, choice } from "../shared/controls.js";
 import { el, uid } from "../shared/elements.js";
 import { isSpecial, spelled } from "../shared/tokens.js";
 import { write } from "../shared/traits.js";
-import { kept } from "./choosing.js";
+import { kept } from "./head_filters.js";
 import { MEASURES } from "./measures.js";
 
 /** @import { Model } from "../shared/traits.js" */
-/** @import { Attention } from "./seen.js" */
+/** @import { Attention } from "./shown_weights.js" */
 
 export const DIRECTIONS = ["query to key", "key to query"];
 const OPTIONS = {

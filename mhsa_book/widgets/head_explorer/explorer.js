@@ -7,16 +7,16 @@ import { notice } from "../shared/notice.js";
 import { watch, write } from "../shared/traits.js";
 import { headButtons } from "./buttons.js";
 import { DIRECTIONS, hiding, optionOf, textField } from "./controls.js";
-import { everyHead, everyWeight } from "./folds.js";
-import { largeHeads } from "./large.js";
+import { everyHead, everyWeight } from "./weight_tables.js";
+import { largeHeads } from "./selected_head.js";
 import { orderWords } from "./measures.js";
-import { headsIn, sift, unpacked } from "./seen.js";
-import { smallHeads } from "./small.js";
-import { headWords } from "./told.js";
+import { headsIn, sift, unpacked } from "./shown_weights.js";
+import { smallHeads } from "./head_thumbnails.js";
+import { headWords } from "./weight_description.js";
 
 /** @import { Model } from "../shared/traits.js" */
-/** @import { Attention, Seen } from "./seen.js" */
-/** @import { Name } from "./small.js" */
+/** @import { Attention, Seen } from "./shown_weights.js" */
+/** @import { Name } from "./head_thumbnails.js" */
 
 /**
  * Fill `body`; `root` has the class "mhsa-head-explorer". Heads that are `off` are crossed out.
@@ -46,18 +46,18 @@ export function explorer(model, root, body, signal) {
   const measures = everyHead(model, () => ({ seen, names, order: small.order() }), signal);
   const chosen = () => ({ seen, name: names[heads.current()], head: heads.current() });
   const numbers = everyWeight(chosen, signal);
-  const told = el("div", { class: "mhsa-words" }, words.nodes, buttons.node);
+  const description = el("div", { class: "mhsa-words" }, words.nodes, buttons.node);
   body.append(
     el("div", { class: "mhsa-controls" }, text.node, sort.node, hide.nodes),
     place.node,
     order,
-    el("div", { class: "mhsa-both" }, small.node, large.node, told),
+    el("div", { class: "mhsa-both" }, small.node, large.node, description),
     measures.node,
     numbers.node,
   );
 
   // From what changes seldom to what changes always.
-  const say = () => place.say({ along: model.get("told"), wrong: model.get("problem") });
+  const say = () => place.say({ change: model.get("message"), error: model.get("problem") });
   function drawText() {
     text.show();
     say();
@@ -75,9 +75,9 @@ export function explorer(model, root, body, signal) {
   function drawSeen() {
     const hidden = model.get("hidden");
     seen = sift(attention(), weights, hidden, model.get("renormalise"));
-    const wrong = "Without these tokens nothing is left, so all are shown; show one of them again.";
+    const error = "Without these tokens nothing is left, so all are shown; show one of them again.";
     const all = () => write(model, "hidden", []);
-    if (seen.nothing) place.say({ wrong, offers: [["show all again", all]] });
+    if (seen.nothing) place.say({ error, fixes: [["show all again", all]] });
     else say();
     hide.show(attention(), hidden);
     small.draw(seen.weights, seen.rows.length, seen.columns.length);
@@ -109,7 +109,7 @@ export function explorer(model, root, body, signal) {
     words.draw(row, column, byKey);
   }
 
-  watch(model, ["text", "problem", "told"], drawText, signal);
+  watch(model, ["text", "problem", "message"], drawText, signal);
   watch(model, ["attention"], drawAttention, signal);
   watch(model, ["hidden", "renormalise"], drawSeen, signal);
   watch(model, ["sort"], drawOrder, signal);

@@ -4,7 +4,7 @@
 import { el } from "../shared/elements.js";
 import { fixed, total } from "../shared/numbers.js";
 import { quoted, spelled } from "../shared/tokens.js";
-import { strongest } from "./choosing.js";
+import { strongest } from "./head_filters.js";
 
 /** @import { Token } from "./measures.js" */
 

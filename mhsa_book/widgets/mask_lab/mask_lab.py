@@ -10,7 +10,7 @@ from traitlets import Enum, Int, List, TraitError, Unicode, validate
 from mhsa_book import examples, plots
 from mhsa_book.equivalence import empty_row
 from mhsa_book.widgets.figure import Figure
-from mhsa_book.widgets.rules import Rule, among, rows, whole
+from mhsa_book.widgets.rules import Rule, one_of, rows, whole
 from mhsa_lib import checks, functional, masks
 
 LONGEST = 10
@@ -119,7 +119,7 @@ class MaskLab(Figure):
 
     def rules(self) -> dict[str, Rule]:
         """What a reload or a link may bring back, as ``Figure.rules``."""
-        painted = rows(among([True, False]), len(self.tokens), len(self.tokens))
+        painted = rows(one_of([True, False]), len(self.tokens), len(self.tokens))
         head = whole(0, len(self.scores) - 1)
         return super().rules() | {"head": head, "painted": painted}
 

@@ -2,7 +2,7 @@
 // The grid of the mask: pairs, rows, columns or all of it switch with mouse, finger or keys.
 
 import { el } from "../shared/elements.js";
-import { rove } from "../shared/rove.js";
+import { rove } from "../shared/roving_tabindex.js";
 
 /** @import { Mask, Pair } from "./rules.js" */
 /**

@@ -6,13 +6,13 @@ import { SERIES } from "../shared/colours.js";
 import { check, choice } from "../shared/controls.js";
 import { el, uid } from "../shared/elements.js";
 import { frame } from "../shared/frame.js";
-import { rove } from "../shared/rove.js";
+import { rove } from "../shared/roving_tabindex.js";
 import { spoken } from "../shared/spoken.js";
 import { spelled } from "../shared/tokens.js";
 import { watch, write } from "../shared/traits.js";
 import { wholePicture } from "./picture.js";
 import { apart, product, summed, written } from "./sums.js";
-import { biasTerm, productLine, swatch, term, told, totalLine } from "./words.js";
+import { biasTerm, productLine, swatch, term, describe, totalLine } from "./words.js";
 
 /** @import { Place } from "../shared/frame.js" */
 /** @import { Matrix } from "../shared/tensor.js" */
@@ -139,7 +139,7 @@ function render({ model, el: root }) {
     move(c);
     sums.replaceChildren(...terms(q, c, silent));
     const values = parts.map((part) => part[q][c]);
-    said.say(told(names, values, tokens[q], columns[c], silent));
+    said.say(describe(names, values, tokens[q], columns[c], silent));
   }
 
   watch(model, ["position", "coordinate", "off"], draw, signal);

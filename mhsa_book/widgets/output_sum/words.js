@@ -28,7 +28,7 @@ export function signed(values) {
  * @type {(names: string[], values: number[], token: string, column: string, off: number[]) =>
  *   string}
  */
-export function told(names, values, token, column, off) {
+export function describe(names, values, token, column, off) {
   const total = values.reduce((sum, value, i) => (off.includes(i) ? sum : sum + value), 0);
   const parts = values.map((value, i) => {
     const wrote = off.includes(i) ? "is off" : `wrote ${fixed(value, 3)}`;

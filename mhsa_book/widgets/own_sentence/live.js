@@ -10,7 +10,7 @@ import { watch, writeAll } from "../shared/traits.js";
 import { arrows, turned } from "./arrows.js";
 import { effects } from "./effects.js";
 import { switches } from "./switches.js";
-import { twoSentences } from "./two.js";
+import { twoSentences } from "./sentence_pair.js";
 
 const SWITCHES =
   "Rows are layers, columns are heads; the number at the left switches its whole layer. A head "
@@ -18,7 +18,7 @@ const SWITCHES =
 const SLOW = 300; // milliseconds until a reader is told to wait
 
 /** @import { Model } from "../shared/traits.js" */
-/** @import { Ask } from "./asking.js" */
+/** @import { Ask } from "./worker_client.js" */
 /** @import { Read } from "./engine/reader.js" */
 
 const CAPTION =
@@ -54,7 +54,7 @@ export function live(model, ask, signal) {
   /** @type {(found: Read, off: number[]) => void} */
   function show({ tokens, cut: over, weights, cosine }, off) {
     if (tokens.length <= 2) {
-      writeAll(model, { told: "", problem: "There is no word to read; type at least one." });
+      writeAll(model, { message: "", problem: "There is no word to read; type at least one." });
       return;
     }
     const last = tokens.length - 1;
@@ -64,7 +64,7 @@ export function live(model, ask, signal) {
       query: clamp(model.get("query"), 0, last),
       key: clamp(model.get("key"), 0, last),
       problem: "",
-      told: over > 0 ? most : "",
+      message: over > 0 ? most : "",
       attention: { shape, tokens, keys: tokens, weights: new DataView(weights.buffer) },
     });
     turn.draw(cosine);
@@ -79,7 +79,7 @@ export function live(model, ask, signal) {
     while (wanted && !signal.aborted) {
       wanted = false;
       const [text, off] = [model.get("text"), model.get("off")];
-      const wait = setTimeout(() => writeAll(model, { told: "The model reads …" }), SLOW);
+      const wait = setTimeout(() => writeAll(model, { message: "The model reads …" }), SLOW);
       const found = await ask("read", text, off);
       clearTimeout(wait);
       if (!wanted) show(found, off);

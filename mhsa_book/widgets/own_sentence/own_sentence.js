@@ -7,12 +7,12 @@ import { frame } from "../shared/frame.js";
 import { loadButton } from "../shared/load_button.js";
 import { watch, writeAll } from "../shared/traits.js";
 import { explorer } from "../head_explorer/explorer.js";
-import { apart } from "./apart.js";
-import { adopted, asking } from "./asking.js";
+import { pageState } from "./page_state.js";
+import { adopted, asking } from "./worker_client.js";
 import { live } from "./live.js";
 
 /** @import { Place } from "../shared/frame.js" */
-/** @import { Ask } from "./asking.js" */
+/** @import { Ask } from "./worker_client.js" */
 
 const STAYS =
   "Then type any sentence, switch heads off, compare two sentences. What you type stays in this "
@@ -21,7 +21,7 @@ const STAYS =
 /** @param {Place} place */
 function render({ model, el: root }) {
   const { body, signal, end } = frame(root, "own-sentence");
-  const own = apart(model, { text: null, problem: "", told: "", off: [] });
+  const own = pageState(model, { text: null, problem: "", message: "", off: [] });
   const inside = el("div", { class: "mhsa-head-explorer" });
   const failed = el("p", { class: "mhsa-alert", role: "alert" });
   const { key } = model.get("asset");

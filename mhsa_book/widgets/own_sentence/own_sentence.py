@@ -6,7 +6,7 @@ from traitlets import Dict, List, Unicode, observe, validate
 
 from mhsa_book.widgets import assets
 from mhsa_book.widgets.head_explorer import HeadExplorer
-from mhsa_book.widgets.own_sentence import weights
+from mhsa_book.widgets.own_sentence import quantise
 from mhsa_book.widgets.packed import packed
 
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -22,7 +22,7 @@ class OwnSentence(HeadExplorer):
     of the heads off and compares two sentences. All of that stays in the page: Python sets the
     traits and is told nothing.
 
-    The page reads at most ``weights.MOST_TOKENS`` tokens, with weights of 12 bits: what it
+    The page reads at most ``quantise.MOST_TOKENS`` tokens, with weights of 12 bits: what it
     shows differs from PyTorch by less than 0.01.
 
     Raises ``ValueError`` for a sentence without a word, or with half of a character.
@@ -36,21 +36,21 @@ class OwnSentence(HeadExplorer):
     asset: "Dict[str, Any]" = Dict().tag(sync=True)
 
     def __init__(self, sentence: str = TIRED, **chosen: Any) -> None:
-        tokens, maps = weights.MODEL().attend(sentence)
-        chosen = {"sentence": sentence, "asset": weights.asset().about} | chosen
+        tokens, maps = quantise.MODEL().attend(sentence)
+        chosen = {"sentence": sentence, "asset": quantise.asset().about} | chosen
         super().__init__(maps, tokens, **chosen)
-        assets.serve(self, weights.asset())
+        assets.serve(self, quantise.asset())
 
     @validate("sentence")
     def _readable(self, proposal: Any) -> str:
-        weights.MODEL().attend(proposal["value"])
+        quantise.MODEL().attend(proposal["value"])
         return str(proposal["value"])
 
     @observe("sentence")
     def _read(self, change: Any) -> None:
         if not change.old:
             return
-        tokens, maps = weights.MODEL().attend(change.new)
+        tokens, maps = quantise.MODEL().attend(change.new)
         with self.hold_sync():
             self.query, self.key = (min(at, len(tokens) - 1) for at in (self.query, self.key))
             self.attention = packed(maps, tokens)

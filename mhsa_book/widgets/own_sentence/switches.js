@@ -4,7 +4,7 @@
 import { button } from "../shared/controls.js";
 import { el } from "../shared/elements.js";
 import { upTo } from "../shared/numbers.js";
-import { rove } from "../shared/rove.js";
+import { rove } from "../shared/roving_tabindex.js";
 import { write } from "../shared/traits.js";
 
 /** @import { Model } from "../shared/traits.js" */

@@ -9,7 +9,7 @@ from traitlets import Any as AnyTrait
 from traitlets import Bool, List, Unicode, observe
 
 from mhsa_book.widgets.figure import Figure
-from mhsa_book.widgets.rules import Rule, among, items, number, or_none, whole
+from mhsa_book.widgets.rules import Rule, items, number, one_of, or_none, whole
 from mhsa_lib import checks
 
 
@@ -89,7 +89,7 @@ class Predict(Figure):
     def rules(self) -> dict[str, Rule]:
         """What was answered; a quiz has no link."""
         if self.options:
-            given = among(self.options)
+            given = one_of(self.options)
         elif isinstance(self.answer, list):
             given = items(whole(0, 10**15), most=99)
         else:
@@ -111,7 +111,8 @@ class Predict(Figure):
         )
 
     def __repr__(self) -> str:
-        return f"Predict({self.question!r}, {self.written!r})"
+        # Notebooks store this as plain text beside the figure: no answer in it.
+        return f"Predict({self.question!r})"
 
 
 def _plain(value: Any) -> Any:

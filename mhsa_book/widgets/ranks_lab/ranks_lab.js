@@ -16,7 +16,7 @@ import { CUTS, EXCHANGED, KEYS, layerOf, MOST_RANKS, possibleRanks, refusedOf } 
 
 /** @import { Choice } from "../shared/controls.js" */
 /** @import { Place } from "../shared/frame.js" */
-/** @import { Offer } from "../shared/notice.js" */
+/** @import { Fix } from "../shared/notice.js" */
 /** @import { Layer } from "./shares.js" */
 /** @typedef {{ model: string, kind: string, cut: string, ranks: number }} Chosen */
 
@@ -31,11 +31,11 @@ function render({ model: traits, el: root }) {
   /** @type {(chosen: Chosen) => Layer} */
   const layer = ({ model, kind }) => layerOf(models[Math.max(0, names.indexOf(model))], kind);
   const place = notice({ signal });
-  let along = "";
+  let moved = "";
 
   /** @type {(changes: Record<string, unknown>, words?: string) => void} */
   function put(changes, words = "") {
-    along = words; // said until the next change
+    moved = words; // said until the next change
     writeAll(traits, changes);
   }
   /** Ranks move along to the nearest number that can share evenly. @type {(one: object) => void} */
@@ -109,14 +109,14 @@ function render({ model: traits, el: root }) {
       fits.find((n) => n > chosen.ranks),
     ].filter((n) => n !== undefined);
     const latent = chosen.cut === EXCHANGED && chosen.kind === "latent";
-    /** @type {Offer[]} */
-    const offers = latent
+    /** @type {Fix[]} */
+    const fixes = latent
       ? [
           ["cut by heads", () => change({ cut: CUTS[0] })],
           ["keys = grouped", () => change({ kind: KEYS[1] })],
         ]
       : near.map((n) => [`ranks = ${n}`, () => setRanks(n)]);
-    place.say({ wrong, offers });
+    place.say({ error: wrong, fixes });
   }
 
   function draw() {
@@ -131,7 +131,7 @@ function render({ model: traits, el: root }) {
     dialOfRanks.show(ranks, fits);
     const wrong = refusedOf(sizes, cut, ranks);
     if (wrong) return refuse(chosen, wrong);
-    place.say({ law: `ranks that can share evenly: ${fits.join(", ")}`, along });
+    place.say({ rule: `ranks that can share evenly: ${fits.join(", ")}`, change: moved });
     const words = ranksInWords(sizes, cut, ranks);
     const room = drawn.clientWidth || 700;
     const shown = ranksIn(ranks, room);

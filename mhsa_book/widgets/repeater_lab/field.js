@@ -7,7 +7,7 @@ import { writeAll } from "../shared/traits.js";
 import { encoded, readable } from "./texts.js";
 
 /** @import { Model } from "../shared/traits.js" */
-/** @import { Offer } from "../shared/notice.js" */
+/** @import { Fix } from "../shared/notice.js" */
 
 /**
  * `set` takes a text, `show` puts the model's there; `reread` hears when a repair gave back the
@@ -30,7 +30,7 @@ export function textField(model, maxTokens, reread, signal) {
     place.wrong(null);
     return writeAll(model, { position: null, text });
   }
-  /** @type {(text: string) => Offer} */
+  /** @type {(text: string) => Fix} */
   function repair(text) {
     const near = readable(text, alphabet, maxTokens) ?? model.get("text");
     const press = () => {

@@ -4,7 +4,7 @@
 import { SERIES } from "../shared/colours.js";
 import { el, svg } from "../shared/elements.js";
 import { upTo } from "../shared/numbers.js";
-import { POWERS, TOKENS } from "./drawn.js";
+import { POWERS, TOKENS } from "./random_vectors.js";
 import { axisFor, histogram } from "./saturation.js";
 import { digits } from "./words.js";
 

@@ -4,7 +4,7 @@
 import { button, choice } from "../shared/controls.js";
 import { dial } from "../shared/dial.js";
 import { write } from "../shared/traits.js";
-import { WIDEST } from "./drawn.js";
+import { WIDEST } from "./random_vectors.js";
 import { FACTORS } from "./saturation.js";
 
 /** @import { Notice } from "../shared/notice.js" */

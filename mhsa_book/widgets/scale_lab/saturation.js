@@ -3,7 +3,7 @@
 
 import { entropy, softmaxRow } from "../shared/tensor.js";
 
-/** @import { Vectors } from "./drawn.js" */
+/** @import { Vectors } from "./random_vectors.js" */
 /** @typedef {{ bits: number, share: number, largest: number, gradient: number }} Measured */
 
 /**

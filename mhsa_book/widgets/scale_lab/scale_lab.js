@@ -9,12 +9,12 @@ import { numberCell, rowName, tableHead } from "../shared/tables.js";
 import { watch } from "../shared/traits.js";
 import { LOOKS, chart, drawAcross, drawSorted, drawSpread } from "./charts.js";
 import { SCALES, controlsOf } from "./controls.js";
-import { POWERS, TOKENS, drawn, products, widened } from "./drawn.js";
+import { POWERS, TOKENS, randomVectors, products, widened } from "./random_vectors.js";
 import { average, componentVariance, factor, measured, variance, weighed } from "./saturation.js";
 import { derivation, digits, measuredLines, verdict } from "./words.js";
 
 /** @import { Place } from "../shared/frame.js" */
-/** @import { Vectors } from "./drawn.js" */
+/** @import { Vectors } from "./random_vectors.js" */
 
 const TRAITS = ["d_head", "scale", "temperature", "seed"];
 /**
@@ -74,7 +74,7 @@ function render({ model, el: root }) {
   const place = notice({ signal });
   const said = spoken();
   const cast = remembered((/** @type {number} */ seed) => {
-    const vectors = drawn(seed);
+    const vectors = randomVectors(seed);
     return { vectors, powers: products(vectors, POWERS) };
   });
   const means = remembered(

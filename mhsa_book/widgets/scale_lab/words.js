@@ -2,7 +2,7 @@
 // What the softmax makes of the scores, in words and in lines of numbers.
 
 import { grouped } from "../shared/numbers.js";
-import { TOKENS } from "./drawn.js";
+import { TOKENS } from "./random_vectors.js";
 import { measured } from "./saturation.js";
 
 /** @import { Measured } from "./saturation.js" */

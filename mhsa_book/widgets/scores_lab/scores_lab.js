@@ -8,7 +8,7 @@ import { notice } from "../shared/notice.js";
 import { fixed, total } from "../shared/numbers.js";
 import { spoken } from "../shared/spoken.js";
 import { readAll, watch, write, writeAll } from "../shared/traits.js";
-import { dialsOf, keyControls } from "./hands.js";
+import { dialsOf, keyControls } from "./rule_controls.js";
 import { scoreRow } from "./row.js";
 import { HIGHEST, RULES, handedOver, moved, weightsByRule } from "./rules.js";
 import { stripsOf } from "./strips.js";
@@ -102,8 +102,8 @@ function render({ model, el: root }) {
     dials.sink.show(state.sink);
     dials.gate.show(state.gate);
     const largest = fixed(state.factor * Math.max(...state.scores), 1);
-    const law = `Each rule gets scores × factor, the largest is ${largest}; n = ${tokens.length}.`;
-    place.say({ law });
+    const rule = `Each rule gets scores × factor, the largest is ${largest}; n = ${tokens.length}.`;
+    place.say({ rule });
     said.say(inWords(RULES, told, tokens[key]));
   }
   /** Another change: what was before a key came or went no longer counts. */

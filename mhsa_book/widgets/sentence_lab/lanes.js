@@ -7,7 +7,7 @@ import { most } from "./attended.js";
 import { largest, MADE, strips, STRIPS, stripWidth } from "./strips.js";
 
 /** @import { Head } from "./attended.js" */
-/** @import { Seen } from "./told.js" */
+/** @import { Seen } from "./question_and_answer.js" */
 
 const [EDGE, SCORE, BAR, WEIGHT, ROOM] = [4, 13, 16, 13, 4];
 const HEIGHT = EDGE + STRIPS + SCORE + BAR + WEIGHT + ROOM;

@@ -2,7 +2,7 @@
 // The sentence: words that can be made to ask, and a switch for the last one.
 
 import { el, uid } from "../shared/elements.js";
-import { rove } from "../shared/rove.js";
+import { rove } from "../shared/roving_tabindex.js";
 
 /** What the reader does. @typedef {{ ask: (w: number) => void, flip: (s: number) => void }} Acts */
 

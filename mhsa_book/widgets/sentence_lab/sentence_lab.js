@@ -8,19 +8,19 @@ import { spoken } from "../shared/spoken.js";
 import { readAll, watch, write, writeAll } from "../shared/traits.js";
 import { arcs } from "./arcs.js";
 import { attended } from "./attended.js";
-import { brought } from "./brought.js";
+import { concatRow } from "./concat_row.js";
 import { lanes } from "./lanes.js";
-import { learned } from "./learned.js";
+import { outputBars } from "./output_bars.js";
 import { sentenceLine } from "./line.js";
-import { maybe } from "./maybe.js";
+import { possibleMeanings } from "./possible_meanings.js";
 import { switches } from "./switches.js";
-import { answer, question } from "./told.js";
-import { filled, LOOKED, walk } from "./walk.js";
+import { answer, question } from "./question_and_answer.js";
+import { filled, LOOKED, guidedSteps } from "./guided_steps.js";
 
 /** @import { Place } from "../shared/frame.js" */
 /** @import { Matrix } from "../shared/tensor.js" */
 /** @import { Maps } from "./attended.js" */
-/** @import { Seen } from "./told.js" */
+/** @import { Seen } from "./question_and_answer.js" */
 
 const MAPS = ["W_Q", "W_K", "W_V", "W_O"];
 const ROWS =
@@ -48,13 +48,13 @@ function render({ model, el: root }) {
   /** @type {(s: number) => void} */
   const flip = (s) => writeAll(model, { sentence: s, word: n - 1 });
   const line = sentenceLine(sentences, { ask, flip }, signal);
-  const [lines, open] = [arcs(jobs, n), maybe(nouns(x[0], columns))];
+  const [lines, open] = [arcs(jobs, n), possibleMeanings(nouns(x[0], columns))];
   lines.node.firstElementChild?.append(open.node);
-  const [rows, z, table] = [lanes(jobs, all), brought(jobs, d_head), learned(columns, all)];
+  const [rows, z, table] = [lanes(jobs, all), concatRow(jobs, d_head), outputBars(columns, all)];
   const heads = switches(model, jobs, n, signal);
   const [asked, said] = [el("p", { class: "mhsa-asked" }), spoken()];
   const sum = el("div", { class: "mhsa-sum" }, z.node, table.node);
-  const steps = walk({
+  const steps = guidedSteps({
     steps: model.get("steps"),
     places: [line.node, rows.nodes[2], lines.node, line.choice, sum, heads.nodes[0]],
     index: () => model.get("step"),

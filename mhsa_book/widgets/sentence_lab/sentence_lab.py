@@ -8,10 +8,10 @@ from traitlets import Int, List, TraitError, validate
 from mhsa_book import examples
 from mhsa_book.widgets.figure import Figure
 from mhsa_book.widgets.rules import Rule, items, whole
-from mhsa_book.widgets.sentence_lab.found import pictured, told
+from mhsa_book.widgets.sentence_lab.guided_steps import STEPS
+from mhsa_book.widgets.sentence_lab.question_and_answer import describe, pictured
 from mhsa_book.widgets.sentence_lab.steps import walk_html
 from mhsa_book.widgets.sentence_lab.still import arcs
-from mhsa_book.widgets.sentence_lab.walk import STEPS
 from mhsa_lib.stages import maps_of
 
 
@@ -26,10 +26,10 @@ class SentenceLab(Figure):
     Raises ``TraitError`` for a step, a sentence, a word or a head that does not exist.
 
     >>> lab = SentenceLab()
-    >>> lab.told
+    >>> lab.description
     '“tired” belongs to something living: “animal”.'
     >>> lab.sentence = 1
-    >>> lab.told
+    >>> lab.description
     '“wide” belongs to a place: “street”.'
     """
 
@@ -74,9 +74,9 @@ class SentenceLab(Figure):
         return value
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What the word that asks has found, in one sentence, as the page says it."""
-        return told(self.sentence, self.word, self.off)
+        return describe(self.sentence, self.word, self.off)
 
     @property
     def shown(self) -> list[int]:
@@ -98,7 +98,7 @@ class SentenceLab(Figure):
 
     def without_script(self) -> str:
         """HTML for a page on which nothing runs: a still picture, and the finding in words."""
-        said = " ".join(told(s, self.word, self.off) for s in self.shown)
+        said = " ".join(describe(s, self.word, self.off) for s in self.shown)
         show = "<style>.mhsa-stills{display:block}</style>"
         return f"{super().without_script()}<p>{escape(said)}</p>{show}"
 

@@ -8,9 +8,9 @@ from mhsa_book.examples.words import KINDS
 from mhsa_book.plots.contribution import HATCHES
 from mhsa_book.plots.style import FAINT, INK, SERIES, TEXT, WIDTH, figure
 from mhsa_book.widgets.figure import png
-from mhsa_book.widgets.sentence_lab.found import MEANT, pictured, written
+from mhsa_book.widgets.sentence_lab.guided_steps import STEPS, says
+from mhsa_book.widgets.sentence_lab.question_and_answer import MEANT, pictured, written
 from mhsa_book.widgets.sentence_lab.still import arcs, words_of
-from mhsa_book.widgets.sentence_lab.walk import STEPS, says
 
 LAST = len(examples.SENTENCES[0]) - 1
 MADE = ("q", "k", "v")

@@ -72,7 +72,7 @@
         end = module.default.render({ model, el });
       };
       const detail = { model, state, restart };
-      el.dispatchEvent(new CustomEvent("mhsa-born", { bubbles: true, detail }));
+      el.dispatchEvent(new CustomEvent("mhsa-before-mount", { bubbles: true, detail }));
       restart({});
       el.setAttribute("data-mhsa-alive", "");
       el.dispatchEvent(new CustomEvent("mhsa-alive", { bubbles: true }));

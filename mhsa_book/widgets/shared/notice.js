@@ -4,11 +4,11 @@
 import { button } from "./controls.js";
 import { el } from "./elements.js";
 
-/** A button's label and what it does. @typedef {[label: string, repair: () => void]} Offer */
-/** @typedef {{ law?: string, along?: string, wrong?: string, offers?: Offer[] }} Said */
+/** A button's label and what it does. @typedef {[label: string, fix: () => void]} Fix */
+/** @typedef {{ rule?: string, change?: string, error?: string, fixes?: Fix[] }} Said */
 /**
  * Hears of a mistake in typing; of null when it is gone.
- * @typedef {(text: string | null, offers?: Offer[]) => void} Wrong
+ * @typedef {(text: string | null, fixes?: Fix[]) => void} Wrong
  */
 
 /**
@@ -18,11 +18,11 @@ import { el } from "./elements.js";
  * @param {{ signal: AbortSignal, tall?: boolean }} about
  */
 export function notice({ signal, tall = false }) {
-  const [law, along] = [el("p", { class: "mhsa-quiet" }), el("p", { "aria-live": "polite" })];
+  const [rule, change] = [el("p", { class: "mhsa-quiet" }), el("p", { "aria-live": "polite" })];
   const alert = el("p", { class: "mhsa-alert", role: "alert" });
   const repairs = el("div", { class: "mhsa-repairs", role: "group", "aria-label": "Repairs" });
   const about = { class: `mhsa-notice${tall ? " mhsa-tall" : ""}`, tabindex: -1 };
-  const node = el("div", about, law, alert, along, repairs);
+  const node = el("div", about, rule, alert, change, repairs);
   /** @type {Said} */
   let standing = {};
 
@@ -30,10 +30,10 @@ export function notice({ signal, tall = false }) {
   const put = (line, text = "") => {
     if (line.textContent !== text) line.textContent = text;
   };
-  /** @type {(offer: Offer) => HTMLElement} */
-  const offered = ([label, repair]) => {
+  /** @type {(fix: Fix) => HTMLElement} */
+  const buttonOf = ([label, fix]) => {
     const press = () => {
-      repair();
+      fix();
       const focused = document.activeElement;
       if (focused === document.body || node.contains(focused)) node.focus(); // the button is gone
     };
@@ -41,11 +41,11 @@ export function notice({ signal, tall = false }) {
   };
   /** @type {(now: Said) => void} */
   function show(now) {
-    put(law, now.law);
-    put(along, now.along);
-    put(alert, now.wrong);
-    repairs.hidden = !now.offers?.length;
-    repairs.replaceChildren(...(now.offers ?? []).map(offered));
+    put(rule, now.rule);
+    put(change, now.change);
+    put(alert, now.error);
+    repairs.hidden = !now.fixes?.length;
+    repairs.replaceChildren(...(now.fixes ?? []).map(buttonOf));
   }
   /** @type {(now: Said) => void} */
   const say = (now) => {
@@ -53,7 +53,7 @@ export function notice({ signal, tall = false }) {
     show(now);
   };
   /** @type {Wrong} */
-  const wrong = (text, offers) => show(text === null ? standing : { wrong: text, offers });
+  const wrong = (text, fixes) => show(text === null ? standing : { error: text, fixes });
   return { node, say, wrong };
 }
 

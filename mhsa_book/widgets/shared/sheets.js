@@ -3,7 +3,7 @@
 
 import { el } from "./elements.js";
 import { decimals, numberAt, numeral } from "./places.js";
-import { rove } from "./rove.js";
+import { rove } from "./roving_tabindex.js";
 
 /** @import { At, Wires } from "./places.js" */
 /** A number's place, and where it is shown. @typedef {{ td: HTMLElement, place: At }} Cell */

@@ -10,7 +10,7 @@ import { left, problemOf, repairs, roundSizes, settled } from "./size_rules.js";
 import { lawInWords, movedInWords } from "./size_words.js";
 import { doublings } from "./stops.js";
 
-/** @import { Offer } from "./notice.js" */
+/** @import { Fix } from "./notice.js" */
 /** @import { Most, Sizes } from "./size_rules.js" */
 
 /** @type {Record<string, string>} */
@@ -35,13 +35,13 @@ const stopsOf = (name, most) => (DOUBLED.includes(name) ? doublings(most) : roun
 /**
  * Dials for the sizes in `most`, a switch for d_head = d_model / n_heads, and the notice under
  * them. `read` gives all sizes, `put` takes those that changed, and `draw` shows the sizes and
- * returns whether they go together; `law` tells the rules that hold.
+ * returns whether they go together; `rule` tells the rules that hold.
  * @param {{ most: Most, read: () => Sizes, put: (changes: Sizes) => void, signal: AbortSignal,
- *   law?: (sizes: Sizes) => string }} about
+ *   rule?: (sizes: Sizes) => string }} about
  */
 export function sizeControls(about) {
   const { most, read, put, signal } = about;
-  const law = about.law ?? ("n_heads" in most ? lawInWords : () => "");
+  const rule = about.rule ?? ("n_heads" in most ? lawInWords : () => "");
   const names = Object.keys(most);
   const place = notice({ signal, tall: "n_heads" in most });
   const start = read();
@@ -49,7 +49,7 @@ export function sizeControls(about) {
   const wished = {};
   /** @type {Sizes} */
   const ours = {};
-  let along = "";
+  let movedWords = "";
   let told = start; // the last sizes that went together, and what was asked for since
 
   /** @type {(name: string) => ReturnType<typeof dial>} */
@@ -81,10 +81,10 @@ export function sizeControls(about) {
     const before = read();
     wish(name, size, before);
     const after = settled({ ...before, [name]: size }, name, wished, most);
-    along = movedInWords(told, after, name);
+    movedWords = movedInWords(told, after, name);
     told = { ...told, [name]: size };
     if (name === "d_head" && before.d_head === null) {
-      along += ` d_head is no longer d_model / n_heads.`;
+      movedWords += ` d_head is no longer d_model / n_heads.`;
     }
     Object.assign(ours, after);
     const changes = Object.entries(after).filter(([part, value]) => value !== before[part]);
@@ -97,7 +97,7 @@ export function sizeControls(about) {
   function follow(sizes) {
     const changed = names.filter((name) => sizes[name] !== ours[name]);
     for (const name of changed) wish(name, sizes[name], sizes);
-    if (changed.length) along = "";
+    if (changed.length) movedWords = "";
     Object.assign(ours, sizes);
     return changed.length > 0;
   }
@@ -110,8 +110,8 @@ export function sizeControls(about) {
       else if (valid) dials[name].show(sizes.d_model / sizes.n_heads);
     }
   }
-  /** @type {(sizes: Sizes) => Offer[]} */
-  const offers = (sizes) =>
+  /** @type {(sizes: Sizes) => Fix[]} */
+  const fixes = (sizes) =>
     repairs(sizes, most).map(([name, size]) => [`${name} = ${size}`, () => change(name, size)]);
 
   function draw() {
@@ -120,8 +120,8 @@ export function sizeControls(about) {
     const problem = problemOf(sizes);
     if (problem === null || moved) told = sizes;
     showDials(sizes, problem === null);
-    if (problem === null) place.say({ law: law(sizes), along });
-    else place.say({ wrong: problem.replace(/;.*/, "."), offers: offers(sizes) });
+    if (problem === null) place.say({ rule: rule(sizes), change: movedWords });
+    else place.say({ error: problem.replace(/;.*/, "."), fixes: fixes(sizes) });
     return problem === null;
   }
   const nodes = Object.fromEntries(names.map((name) => [name, dials[name].node]));

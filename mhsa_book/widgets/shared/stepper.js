@@ -3,7 +3,7 @@
 
 import { button } from "./controls.js";
 import { el } from "./elements.js";
-import { rove } from "./rove.js";
+import { rove } from "./roving_tabindex.js";
 
 /** @import { At } from "./places.js" */
 /** @import { Sheets } from "./sheets.js" */

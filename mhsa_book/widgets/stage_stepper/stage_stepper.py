@@ -9,7 +9,7 @@ from traitlets import Dict, Enum, Int, List, validate
 
 from mhsa_book import examples, plots
 from mhsa_book.widgets.figure import Figure
-from mhsa_book.widgets.rules import Rule, among, number, own, rows
+from mhsa_book.widgets.rules import Rule, number, one_of, own, rows
 from mhsa_lib import checks, masks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import AXIS_COLOURS
@@ -125,7 +125,7 @@ class StageStepper(Figure):
             for name in INPUTS
             for matrix in [self.start[name]]
         }
-        return super().rules() | {"mask": rows(among([True, False]), n, n)} | typed
+        return super().rules() | {"mask": rows(one_of([True, False]), n, n)} | typed
 
     @property
     def alt(self) -> str:

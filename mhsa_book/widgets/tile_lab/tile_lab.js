@@ -40,11 +40,11 @@ function render({ model, el: root }) {
   const start = readAll(model, TILE_TRAITS);
   const chosen = () => tables.find(({ name }) => name === model.get("table")) ?? tables[0];
   const note = notice({ signal });
-  let along = "";
+  let change = "";
   /** The fast memory moves along with a table. @type {(i: number) => void} */
   const chooseTable = (i) => {
     const { name, memory } = tables[i];
-    along = `Fast memory ${grouped(model.get("memory"))} → ${grouped(memory)} bytes.`;
+    change = `Fast memory ${grouped(model.get("memory"))} → ${grouped(memory)} bytes.`;
     writeAll(model, { table: name, memory, step: 1 });
   };
   const table = choice({
@@ -135,9 +135,9 @@ function render({ model, el: root }) {
     table.show(tables.indexOf(chosen()));
     mask.show(MASK_NAMES.indexOf(model.get("mask")));
     memory.show(model.get("memory"), fitting(n, d_head));
-    if (tile) note.say({ law: fitsInWords(now.whole, model.get("memory")), along });
+    if (tile) note.say({ rule: fitsInWords(now.whole, model.get("memory")), change });
     else note.say(lacksInWords(model.get("memory"), { n, d_head }, setMemory));
-    along = "";
+    change = "";
     light();
   }
 

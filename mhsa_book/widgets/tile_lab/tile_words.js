@@ -39,10 +39,10 @@ export const fitsInWords = ({ d_head, tile }, memory) =>
 export function lacksInWords(memory, { n, d_head }, put) {
   const least = fastBytes(1, d_head);
   const enough = [least, 65_536].filter((bytes) => largestTile(bytes, n, d_head));
-  const wrong =
+  const error =
     `memory=${grouped(memory)} bytes hold no tile: one query and one key of width ${d_head} `
     + `need ${grouped(least)}.`;
-  return { wrong, offers: enough.map((bytes) => [`memory = ${grouped(bytes)}`, () => put(bytes)]) };
+  return { error, fixes: enough.map((bytes) => [`memory = ${grouped(bytes)}`, () => put(bytes)]) };
 }
 
 /**

@@ -71,7 +71,7 @@ export function slotsOf(sentence, tables) {
  * A sentence that the model knows, drawn evenly from what the menus could make.
  * @type {(tables: Tables, random?: () => number) => string}
  */
-export function drawn(tables, random = Math.random) {
+export function drawnSlots(tables, random = Math.random) {
   const kinds = kindsOf(tables);
   /** @type {(words: string[]) => string} */
   const one = (words) => words[Math.floor(random() * words.length)];

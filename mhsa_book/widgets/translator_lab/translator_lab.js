@@ -9,12 +9,12 @@ import { frame } from "../shared/frame.js";
 import { loadButton } from "../shared/load_button.js";
 import { spoken } from "../shared/spoken.js";
 import { watch, write, writeAll } from "../shared/traits.js";
-import { asking } from "./asking.js";
+import { sentenceInput } from "./sentence_input.js";
 import { board } from "./board.js";
 import { picture } from "./picture.js";
 import { running } from "./running.js";
 import { translationStrip } from "./strip.js";
-import { told } from "./words.js";
+import { describe } from "./words.js";
 
 /** @import { Place } from "../shared/frame.js" */
 /** @import { Tables } from "./rules.js" */
@@ -27,7 +27,7 @@ function render({ model, el: root }) {
   const tables = /** @type {Tables} */ (model.get("tables"));
   const greetings = ["", ...Object.keys(tables.greetings)];
   const lab = running(model);
-  const asked = asking(model, tables, signal);
+  const asked = sentenceInput(model, tables, signal);
   const begins = choice({
     label: "The translation begins with",
     options: ["what the model likes", ...greetings.slice(1)],
@@ -75,7 +75,7 @@ function render({ model, el: root }) {
     }
     strip.draw(shown);
     heads.draw(shown);
-    said.say(told(shown));
+    said.say(describe(shown));
   }
   watch(model, ["sentence"], asked.show, signal);
   watch(model, READ, draw, signal);

@@ -12,9 +12,9 @@ from mhsa_book.examples import language
 from mhsa_book.experiments.translation import Head, heads_of
 from mhsa_book.widgets import assets
 from mhsa_book.widgets.figure import Figure
-from mhsa_book.widgets.rules import Rule, among, items
+from mhsa_book.widgets.rules import Rule, items, one_of
 from mhsa_book.widgets.translator_lab import rules, weights
-from mhsa_book.widgets.translator_lab.written import INSTEAD, looks, written
+from mhsa_book.widgets.translator_lab.translations import INSTEAD, looks, written
 
 END = language.TARGET.tokens[2]
 
@@ -156,6 +156,6 @@ def heads_by_name() -> dict[str, Head]:
 
 def _choices() -> dict[str, Rule]:
     """Heads of the model, and greetings."""
-    heads = among([*heads_by_name()])
-    greeting = among(["", *rules.BEGINNINGS])
+    heads = one_of([*heads_by_name()])
+    greeting = one_of(["", *rules.BEGINNINGS])
     return {"off": items(heads, len(heads["among"])), "head": heads, "greeting": greeting}

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from mhsa_book.examples import language
-from mhsa_book.experiments.translation import Head, heads_of, seen
+from mhsa_book.experiments.translation import Head, head_outputs, heads_of
 from mhsa_book.models.translator import translator
 from mhsa_book.widgets.assets import Asset
 
@@ -52,7 +52,7 @@ def means() -> dict[Head, list[float]]:
     >>> len(means()), len(next(iter(means().values())))
     (24, 16)
     """
-    found = seen(MODEL(), language.pairs(N_PAIRS))
+    found = head_outputs(MODEL(), language.pairs(N_PAIRS))
     return {
         head: [round(value, 4) for value in found[head].mean(dim=0).tolist()]
         for head in heads_of(MODEL())

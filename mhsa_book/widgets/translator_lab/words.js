@@ -27,7 +27,7 @@ export function verdict(shown) {
 }
 
 /** The whole figure in two sentences. @type {(shown: Shown) => string} */
-export function told(shown) {
+export function describe(shown) {
   const { said, word, chances, off, instead, signs } = shown;
   const words = said.filter((text) => text !== signs.end).join(" ");
   const whole = `${without(off, instead)}, it says “${words}”: ${verdict(shown)}.`;

@@ -82,8 +82,10 @@ def test_planned_questions_are_answered_in_sentences(whole):
     runs, _ = whole
     found = planned.answers(TINY, runs)
     assert [*found] == [*TINY.questions]
-    assert all(isinstance(claim, Claim) and claim.among == 2 for claim in found.values())
-    text = planned.told(TINY, runs, width=70)
+    assert all(
+        isinstance(claim, Claim) and claim.n_comparisons == 2 for claim in found.values()
+    )
+    text = planned.report(TINY, runs, width=70)
     assert text.count("\n\n") == 4
     assert text.count("copy against copy again") == 2
     assert " ".join(text.split()).endswith(
@@ -97,7 +99,7 @@ def test_a_curve_that_still_moves_gives_no_final_value_and_counts_for_holm(tmp_p
     runs = running.run(TINY, COMMIT, tmp_path / "moving", train=rising, n_processes=1)
     steps, final = planned.answers(TINY, runs).values()
     assert isinstance(steps, Claim)
-    assert steps.among == 2
+    assert steps.n_comparisons == 2
     assert steps.corrected_p == min(1, 2 * steps.comparison.p)
     assert (
         "not all of the 8 curves have settled (copy: 8 have not; constant: 8 have not)" in final

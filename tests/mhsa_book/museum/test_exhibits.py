@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from mhsa_book import museum
-from mhsa_book.museum import by_hand, cheap
+from mhsa_book.museum import by_hand, cheap_checks
 from mhsa_book.museum.catalogue import Exhibit
 from mhsa_book.museum.measured import effect
 from mhsa_book.museum.parts import RIGHT, Parts
@@ -63,7 +63,7 @@ def noticed(exhibit: Exhibit) -> str:
     still = replace(exhibit.setting, dropout=0.0)
     sees = exhibit.name == "labels_not_shifted"
     try:
-        sees |= not cheap.the_future_is_hidden(exhibit.all_parts, still)
+        sees |= not cheap_checks.the_future_is_hidden(exhibit.all_parts, still)
     except RuntimeError:
         sees |= False  # it cannot be run at that size
     if sees:
@@ -114,7 +114,7 @@ def test_it_is_called_like_the_right_one(exhibit):
 def test_every_part_has_a_name_of_its_own_and_every_check_finds_something():
     checks = {
         name: value
-        for room in (cheap, by_hand)
+        for room in (cheap_checks, by_hand)
         for name, value in vars(room).items()
         if inspect.isfunction(value) and value.__module__ == room.__name__ and name[0] != "_"
     }

@@ -36,8 +36,10 @@ PICTURES = {
         masks.key_padding([2, 3]), 2, 3, TOKENS, ["one $x_", "two"]
     ),
     "mask, large": lambda: plots.mask(masks.sliding_window(9), 64),
-    "wall": lambda: plots.wall({"loops": {"none": 0.0}, "GPT-2": {"none": "always causal"}}),
-    "wall, large": lambda: plots.wall(
+    "wall": lambda: plots.comparison_table(
+        {"loops": {"none": 0.0}, "GPT-2": {"none": "always causal"}}
+    ),
+    "wall, large": lambda: plots.comparison_table(
         {f"implementation {i}": {f"case {j}": 3e-7 for j in range(18)} for i in range(9)}
     ),
     "curves": lambda: plots.curves([1, 2, 4], {"a": [1, 2, 4], "b": [1, 2, 3]}, "n", "s", "xy"),

@@ -52,9 +52,15 @@ WRONG = {
     ),
     "no size": (lambda: plots.mask(masks.causal, 0), "n_query=0 is not a size"),
     "many masks": (lambda: plots.mask(torch.ones(9, 2, 2, dtype=torch.bool), 2), "9 pictures"),
-    "no results": (lambda: plots.wall({}), "results is empty"),
-    "ragged": (lambda: plots.wall({"a": {"x": 0.0}, "b": {"y": 0.0}}), r"'b' has the cases"),
-    "tolerance": (lambda: plots.wall({"a": {"x": 0.0}}, {"y": 1.0}), r"no entry for \['x'\]"),
+    "no results": (lambda: plots.comparison_table({}), "results is empty"),
+    "ragged": (
+        lambda: plots.comparison_table({"a": {"x": 0.0}, "b": {"y": 0.0}}),
+        r"'b' has the cases",
+    ),
+    "tolerance": (
+        lambda: plots.comparison_table({"a": {"x": 0.0}}, {"y": 1.0}),
+        r"no entry for \['x'\]",
+    ),
     "lengths": (lambda: plots.curves([1, 2], {"a": [1]}, "x", "y"), "1 values for 2"),
     "log": (lambda: plots.curves([1], {"a": [1]}, "x", "y", log="z"), "log='z' names no axes"),
     "no curve": (lambda: plots.curves([1], {}, "x", "y"), "ys is empty"),

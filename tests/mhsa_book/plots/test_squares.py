@@ -52,7 +52,7 @@ def test_the_wall_says_how_much_and_whether_it_passes():
         "broken": {"none": 0.3, "causal": float("nan")},
         "GPT-2": {"none": "always causal", "causal": 1e-12},
     }
-    plots.wall(results, {"none": 1e-5, "causal": 1e-13})
+    plots.comparison_table(results, {"none": 1e-5, "causal": 1e-13})
     fig = drawn()
     (ax,) = fig.axes
     assert [text.get_text() for text in ax.texts] == [

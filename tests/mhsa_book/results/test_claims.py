@@ -55,7 +55,7 @@ def test_of_many_comparisons_each_counts_less():
     seven = corrected(*[clear] * 7)
     assert {c.verdict for c in seven} == {OPEN}
     assert seven[0].p == 7 * 2 / 256
-    assert seven[0].among == 7
+    assert seven[0].n_comparisons == 7
     assert seven[0].comparison.p == 2 / 256
 
 

@@ -4,15 +4,15 @@ from itertools import combinations, product
 
 import pytest
 
-from mhsa_book.results.hypergeometric import at_least, drawn
+from mhsa_book.results.hypergeometric import at_least, chances
 
 
 @pytest.mark.parametrize(("n", "marked", "kept"), [(6, 2, 3), (5, 4, 3), (4, 0, 2), (4, 4, 0)])
 def test_chances_are_shares_of_all_draws(n, marked, kept):
     draws = [sum(i < marked for i in some) for some in combinations(range(n), kept)]
     expected = [draws.count(i) / len(draws) for i in range(marked + 1)]
-    assert drawn(n, marked, kept) == pytest.approx(expected)
-    assert sum(drawn(n, marked, kept)) == pytest.approx(1)
+    assert chances(n, marked, kept) == pytest.approx(expected)
+    assert sum(chances(n, marked, kept)) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("found", range(6))
@@ -35,4 +35,4 @@ def test_at_least_none_is_certain():
 @pytest.mark.parametrize(("marked", "kept"), [(5, 2), (2, 5), (-1, 2)])
 def test_more_than_there_are_is_refused(marked, kept):
     with pytest.raises(ValueError, match=f"marked={marked} and kept={kept} of n=4"):
-        drawn(4, marked, kept)
+        chances(4, marked, kept)

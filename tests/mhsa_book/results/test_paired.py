@@ -1,11 +1,25 @@
 """Two arms, seed by seed: the numbers, what they promise, and what is refused."""
 
-from math import inf, nan, sqrt
+from math import gamma, inf, nan, pi, sqrt
 from random import Random
 
 import pytest
 
 from mhsa_book.results.paired import Measure, Paired, paired
+
+# Printed in every textbook: degrees of freedom, then the quantiles of 0.95, 0.975 and 0.995.
+TABLE = {
+    1: (6.314, 12.706, 63.657),
+    2: (2.920, 4.303, 9.925),
+    3: (2.353, 3.182, 5.841),
+    4: (2.132, 2.776, 4.604),
+    5: (2.015, 2.571, 4.032),
+    7: (1.895, 2.365, 3.499),
+    10: (1.812, 2.228, 3.169),
+    15: (1.753, 2.131, 2.947),
+    30: (1.697, 2.042, 2.750),
+    120: (1.658, 1.980, 2.617),
+}
 
 LOSS = Measure("loss", "nats", better="lower")
 
@@ -30,6 +44,37 @@ def test_a_case_done_by_hand():
     reach = 4.303 / sqrt(3)  # t of 0.975 with 2 degrees of freedom
     assert found.interval() == pytest.approx((2 - reach, 2 + reach), abs=1e-3)
     assert found.p == 2 / 8
+
+
+def spread(n):
+    """Differences with mean 0 and a standard error of 1."""
+    ends = sqrt(n * (n - 1) / 2)
+    return made(ends, -ends, *[0.0] * (n - 2))
+
+
+@pytest.mark.parametrize("df", TABLE)
+def test_the_ends_of_the_interval_are_those_of_the_table(df):
+    found = spread(df + 1)
+    assert found.error == pytest.approx(1)
+    ends = [found.interval(level)[1] for level in (0.9, 0.95, 0.99)]
+    assert ends == pytest.approx(TABLE[df], abs=6e-4)
+
+
+def density(t, df):
+    scale = gamma((df + 1) / 2) / gamma(df / 2) / sqrt(df * pi)
+    return scale * (1 + t * t / df) ** (-(df + 1) / 2)
+
+
+def simpson(t, df, n=2_000):
+    heights = [density(-t + 2 * t * i / n, df) for i in range(n + 1)]
+    weights = [1, *[4, 2] * (n // 2 - 1), 4, 1]
+    return 2 * t / n / 3 * sum(w * h for w, h in zip(weights, heights, strict=True))
+
+
+@pytest.mark.parametrize("df", [1, 2, 3, 6, 7, 24])
+@pytest.mark.parametrize("t", [0.3, 1.0, 2.5])
+def test_the_p_of_equivalence_is_the_area_under_the_density(t, df):
+    assert spread(df + 1).same_p(t) == pytest.approx((1 - simpson(t, df)) / 2, abs=1e-9)
 
 
 def test_swapping_the_arms_turns_the_sign():
@@ -145,7 +190,7 @@ def test_what_is_no_margin_is_refused(margin):
 
 @pytest.mark.bothways
 def test_a_level_that_is_a_percentage_is_refused():
-    with pytest.raises(ValueError, match=r"probability=48\.0 has no quantile"):
+    with pytest.raises(ValueError, match=r"level=95\.0 is no share of experiments"):
         made(0.1, 0.2).interval(95.0)
 
 

@@ -202,7 +202,7 @@ def confirm(field, text: str) -> None:
     field.press("Enter")
 
 
-def told(problem) -> str:
+def without_advice(problem) -> str:
     """What is wrong, without the advice of the library: in a figure buttons repair it."""
     return f"{problem}".partition(";")[0] + "."
 

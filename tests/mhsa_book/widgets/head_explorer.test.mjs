@@ -7,11 +7,14 @@ import {
   pick,
   ranked,
   strongest,
-} from "../../../mhsa_book/widgets/head_explorer/choosing.js";
-import { csv } from "../../../mhsa_book/widgets/head_explorer/files.js";
+} from "../../../mhsa_book/widgets/head_explorer/head_filters.js";
+import { csv } from "../../../mhsa_book/widgets/head_explorer/downloads.js";
 import { layout } from "../../../mhsa_book/widgets/head_explorer/layout.js";
 import { measure, measuring, unpack } from "../../../mhsa_book/widgets/head_explorer/measures.js";
-import { differenceColour, palette } from "../../../mhsa_book/widgets/head_explorer/paint.js";
+import {
+  differenceColour,
+  palette,
+} from "../../../mhsa_book/widgets/head_explorer/heat_map_canvas.js";
 import { sentence } from "../../../mhsa_book/widgets/head_explorer/words.js";
 import { isSpecial, quoted, spelled } from "../../../mhsa_book/widgets/shared/tokens.js";
 

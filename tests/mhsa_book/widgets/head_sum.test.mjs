@@ -9,7 +9,7 @@ import {
   written,
 } from "../../../mhsa_book/widgets/output_sum/sums.js";
 import { roomFor } from "../../../mhsa_book/widgets/output_sum/measures.js";
-import { signed, told } from "../../../mhsa_book/widgets/output_sum/words.js";
+import { signed, describe } from "../../../mhsa_book/widgets/output_sum/words.js";
 
 const z = [[[1, 2]], [[3, -1]]]; // two heads, one token, two columns each
 const W_O = [
@@ -58,7 +58,7 @@ test("numbers lie flat below the bars, names need room", () => {
 test("sums and sentences are readable", () => {
   assert.equal(signed([-0.5, 0.25, -0.125]), "−0.500 + 0.250 − 0.125");
   assert.match(
-    told(["head 0", "head 1"], [1, -2], "cat", "living", [0]),
+    describe(["head 0", "head 1"], [1, -2], "cat", "living", [0]),
     /Coordinate living of y for “.cat.” is −2.000: head 0 is off, head 1 wrote −2.000\./,
   );
 });

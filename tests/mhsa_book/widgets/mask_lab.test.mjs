@@ -11,7 +11,12 @@ import {
   maskOf,
   paintedOver,
 } from "../../../mhsa_book/widgets/mask_lab/rules.js";
-import { answered, described, leaking, swapped } from "../../../mhsa_book/widgets/mask_lab/words.js";
+import {
+  answered,
+  described,
+  leaking,
+  swapped,
+} from "../../../mhsa_book/widgets/mask_lab/words.js";
 
 const drawing = (mask) => mask.map((row) => row.map((may) => (may ? "■" : "·")).join(""));
 

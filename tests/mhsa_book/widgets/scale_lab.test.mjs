@@ -3,7 +3,11 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { drawn, normals, products } from "../../../mhsa_book/widgets/scale_lab/drawn.js";
+import {
+  randomVectors,
+  normals,
+  products,
+} from "../../../mhsa_book/widgets/scale_lab/random_vectors.js";
 import {
   axisFor,
   componentVariance,
@@ -24,7 +28,7 @@ test("normal numbers have mean 0 and variance 1, and a seed decides them", () =>
 });
 
 test("products of several widths are those of each width alone", () => {
-  const cast = drawn(1, 3, 16);
+  const cast = randomVectors(1, 3, 16);
   const [narrow, wide] = products(cast, [2, 16]);
   const by_hand = (width) =>
     cast.queries[1].slice(0, width).reduce((sum, q, c) => sum + q * cast.keys[2][c], 0);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { attended, most, summed } from "../../../mhsa_book/widgets/sentence_lab/attended.js";
-import { answer, question } from "../../../mhsa_book/widgets/sentence_lab/told.js";
+import { answer, question } from "../../../mhsa_book/widgets/sentence_lab/question_and_answer.js";
 
 const one = [
   [1, 0],

@@ -6,7 +6,11 @@ import test from "node:test";
 import { decimals, numeral } from "../../../mhsa_book/widgets/shared/places.js";
 import { forward } from "../../../mhsa_book/widgets/stage_stepper/forward.js";
 import { denseMask, maskName } from "../../../mhsa_book/widgets/stage_stepper/masks.js";
-import { ancestors, arithmetic, parents } from "../../../mhsa_book/widgets/stage_stepper/provenance.js";
+import {
+  ancestors,
+  arithmetic,
+  parents,
+} from "../../../mhsa_book/widgets/stage_stepper/provenance.js";
 import { STEPS, before, makes, uses } from "../../../mhsa_book/widgets/stage_stepper/steps.js";
 import { typedNumber } from "../../../mhsa_book/widgets/stage_stepper/typed.js";
 

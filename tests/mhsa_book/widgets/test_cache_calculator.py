@@ -10,7 +10,14 @@ from mhsa_book.costs.configurations import ACCELERATORS, CONFIGURATIONS, LATENT,
 from mhsa_book.widgets import CacheCalculator
 from mhsa_book.widgets.cache_calculator import MODELS, NUMBER_BYTES, OPTIONS, OWN, SIZES, sizes
 from mhsa_lib import checks
-from tests.mhsa_book.widgets.conftest import confirm, milliseconds, node, said, table, told
+from tests.mhsa_book.widgets.conftest import (
+    confirm,
+    milliseconds,
+    node,
+    said,
+    table,
+    without_advice,
+)
 
 
 def test_every_model_keeps_the_bytes_of_its_configuration():
@@ -189,7 +196,7 @@ def test_heads_that_do_not_divide_are_explained(open_figure):
     confirm(page.get_by_label("n_kv_heads, exactly"), "5")
     with pytest.raises(ValueError, match="n_kv_heads=5") as raised:
         checks.divides(n_heads=32, n_kv_heads=5)
-    assert page.get_by_role("alert").text_content() == told(raised.value)
+    assert page.get_by_role("alert").text_content() == without_advice(raised.value)
     assert table(page, "What each kind keeps")["GQA"][0] == "2,048"  # the last good state
     confirm(page.get_by_label("n_kv_heads, exactly"), "4")
     assert page.get_by_role("alert").text_content() == ""

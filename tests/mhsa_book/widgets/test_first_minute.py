@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from mhsa_book import examples
 from mhsa_book.widgets import SentenceLab
-from mhsa_book.widgets.sentence_lab.walk import STEPS, says
+from mhsa_book.widgets.sentence_lab.guided_steps import STEPS, says
 from tests.mhsa_book.widgets.test_on_a_phone import PHONE
 from tests.mhsa_book.widgets.test_sentence_lab import STATES
 

@@ -11,7 +11,7 @@ from mhsa_book.costs.configurations import TABLE_3A
 from mhsa_book.widgets import HeadBudget
 from mhsa_book.widgets.head_budget import PUBLISHED, Rings
 from mhsa_lib import MultiHeadAttention, checks, trace
-from tests.mhsa_book.widgets.conftest import confirm, milliseconds, node, told
+from tests.mhsa_book.widgets.conftest import confirm, milliseconds, node, without_advice
 
 
 def rows(page) -> dict[str, list[str]]:
@@ -109,7 +109,7 @@ def test_heads_that_do_not_divide_are_explained_and_repaired(open_figure):
     with pytest.raises(ValueError, match="n_heads=5") as raised:
         checks.head_width(512, 5)
     alert = page.get_by_role("alert")
-    assert alert.text_content() == told(raised.value)
+    assert alert.text_content() == without_advice(raised.value)
     assert rows(page)["distributions for each query"] == [
         "1",
         "8",

@@ -23,7 +23,7 @@ def sources():
 def test_its_pieces_make_one_module(name, tmp_path):
     node = shutil.which("node") or missing("no node on this machine")
     file = tmp_path / "figure.mjs"
-    file.write_text(getattr(widgets, name)._esm, encoding="utf-8")
+    file.write_text(getattr(widgets, name).code("js"), encoding="utf-8")
     done = subprocess.run([node, "--check", file], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert (
@@ -34,7 +34,7 @@ def test_its_pieces_make_one_module(name, tmp_path):
 
 @every_figure
 def test_a_piece_comes_after_all_that_it_imports(name):
-    pieces = getattr(widgets, name).pieces
+    pieces = getattr(widgets, name).pieces()
     assert len(set(pieces)) == len(pieces)
     for i, piece in enumerate(pieces):
         text = (JS / f"{piece}.js").read_text(encoding="utf-8")
@@ -85,7 +85,7 @@ def lines_of_logic(name: str) -> int:
 @every_figure
 def test_its_class_is_short(name, report):
     lines = lines_of_logic(name)
-    weight = len(getattr(widgets, name)._esm.encode())
+    weight = len(getattr(widgets, name).code("js").encode())
     report(f"{name}: {lines} lines of Python, {weight / 1000:.1f} kB of JavaScript in all")
     assert lines <= 40
 

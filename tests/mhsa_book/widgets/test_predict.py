@@ -29,6 +29,12 @@ def test_setting_what_was_given_judges_it():
     assert quiz.correct is None
 
 
+def test_its_plain_text_asks_and_does_not_answer():
+    quiz = Predict("How many?", 1729, {12: "A dozen."}, because="Two cubes.")
+    data, _ = quiz._repr_mimebundle_()
+    assert data["text/plain"] == repr(quiz) == "Predict('How many?')"
+
+
 @pytest.mark.parametrize(
     ("error", "words", "make"),
     [

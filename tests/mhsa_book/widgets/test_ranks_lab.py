@@ -9,7 +9,7 @@ from traitlets import TraitError
 from mhsa_book.costs import sharing
 from mhsa_book.widgets import RanksLab
 from mhsa_book.widgets.ranks_lab.ranks_lab import OPTIONS, SIZES
-from tests.mhsa_book.widgets.conftest import confirm, node, said, table, told
+from tests.mhsa_book.widgets.conftest import confirm, node, said, table, without_advice
 from tests.mhsa_book.widgets.dials import along
 
 SMALL = "4 heads of width 3"
@@ -26,7 +26,7 @@ def test_the_page_counts_every_share_as_python_does(model, kind, cut):
     wrong = node(
         "ranks_lab/shares", *(("refusedOf", layer(lab), cut, lab.ranks) for lab in labs)
     )
-    assert wrong == [told(lab.refusal) if lab.refusal else "" for lab in labs]
+    assert wrong == [without_advice(lab.refusal) if lab.refusal else "" for lab in labs]
     fitting = [lab for lab in labs if lab.refusal is None]
     calls = [("shareOf", layer(lab), cut, lab.ranks) for lab in fitting]
     for lab, found in zip(fitting, node("ranks_lab/shares", *calls), strict=True):
@@ -105,12 +105,12 @@ def test_what_cannot_be_is_explained_and_repaired(open_figure):
     confirm(page.get_by_label("ranks, exactly"), "16")
     lab = RanksLab(cut=sharing.EXCHANGED, ranks=16)
     alert = page.get_by_role("alert")
-    expect(alert).to_have_text(told(lab.refusal))
+    expect(alert).to_have_text(without_advice(lab.refusal))
     page.get_by_role("button", name="ranks = 8").click()
     expect(alert).to_have_text("")
     lab = RanksLab(cut=sharing.EXCHANGED, kind="latent")
     page = open_figure(lab)
-    expect(page.get_by_role("alert")).to_have_text(told(lab.refusal))
+    expect(page.get_by_role("alert")).to_have_text(without_advice(lab.refusal))
     page.get_by_role("button", name="cut by heads").click()
     said(page, "All latents, and W_DKV that makes them, are there 4 times.")
 

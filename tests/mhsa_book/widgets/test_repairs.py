@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from mhsa_book import examples, widgets
 from mhsa_book.widgets.sizes import problem_of
-from tests.mhsa_book.widgets.conftest import confirm, told
+from tests.mhsa_book.widgets.conftest import confirm, without_advice
 from tests.mhsa_book.widgets.dials import GPT2, along, exactly, sizes, slide
 from tests.mhsa_book.widgets.six_words import mask_lab
 
@@ -14,7 +14,7 @@ def test_ten_heads_of_gpt2_are_refused_and_a_width_of_their_own_repairs_them(ope
     page = open_figure(widgets.ShapeTracer(**GPT2))
     confirm(exactly(page, "n_heads"), "10")
     alert = page.get_by_role("alert")
-    expect(alert).to_have_text(told(problem_of(768, 10, 10, None)))
+    expect(alert).to_have_text(without_advice(problem_of(768, 10, 10, None)))
     assert exactly(page, "n_heads").get_attribute("aria-invalid") == "true"
     slider = page.get_by_label("n_heads", exact=True)
     assert slider.get_attribute("aria-valuetext") == "10 heads, which does not fit"
@@ -93,7 +93,7 @@ def test_an_arrow_key_leads_from_a_refused_size_to_the_next_that_fits(open_figur
 def test_sizes_that_python_sets_are_explained_and_repaired_in_the_figure(open_figure):
     tracer = widgets.ShapeTracer(d_model=768, n_heads=12, n_kv_heads=5)
     page = open_figure(tracer)
-    expect(page.get_by_role("alert")).to_have_text(told(tracer.refusal))
+    expect(page.get_by_role("alert")).to_have_text(without_advice(tracer.refusal))
     page.get_by_role("button", name="n_kv_heads = 4").click()
     assert page.get_by_role("alert").inner_text() == ""
     assert "kv_head 4" in page.get_by_role("table").inner_text()

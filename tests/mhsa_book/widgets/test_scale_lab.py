@@ -24,7 +24,7 @@ def assert_near(numbers, wanted, atol=1e-5):
 
 @pytest.mark.parametrize("seed", [0, 1, 7, 9999])
 def test_the_page_and_python_draw_the_same_numbers(seed):
-    (found,) = node("scale_lab/drawn", ("normals", seed, 3000))
+    (found,) = node("scale_lab/random_vectors", ("normals", seed, 3000))
     assert_near(found, normals(seed, 3000), 1e-9)
 
 
@@ -42,9 +42,9 @@ def test_the_numbers_are_normal_independent_and_different_for_every_seed():
 def test_scores_and_weights_are_those_of_pytorch(scale):
     for seed, d_head, temperature in [(0, 1, 0.5), (3, 5, 3.0), (8, 64, 40.0)]:
         lab = ScaleLab(seed=seed, d_head=d_head, scale=scale, temperature=temperature)
-        (vectors,) = node("scale_lab/drawn", ("drawn", seed))
+        (vectors,) = node("scale_lab/random_vectors", ("drawn", seed))
         (a,) = node("scale_lab/saturation", ("factor", scale, d_head, temperature))
-        ((dots,),) = node("scale_lab/drawn", ("products", vectors, [d_head]))
+        ((dots,),) = node("scale_lab/random_vectors", ("products", vectors, [d_head]))
         dots = torch.tensor(dots, dtype=torch.float64)
         assert_near((dots * a).tolist(), lab.scores)
         (weights,) = node("scale_lab/saturation", ("weighed", dots.tolist(), a))

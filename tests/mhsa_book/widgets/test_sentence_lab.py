@@ -10,9 +10,9 @@ from traitlets import TraitError
 
 from mhsa_book import examples
 from mhsa_book.widgets import SentenceLab
-from mhsa_book.widgets.sentence_lab import steps, walk
-from mhsa_book.widgets.sentence_lab.found import written
-from mhsa_book.widgets.sentence_lab.walk import says
+from mhsa_book.widgets.sentence_lab import guided_steps, steps
+from mhsa_book.widgets.sentence_lab.guided_steps import says
+from mhsa_book.widgets.sentence_lab.question_and_answer import written
 from tests.mhsa_book.widgets.conftest import node
 
 OFF = list(chain.from_iterable(combinations(range(3), n) for n in range(4)))
@@ -44,8 +44,10 @@ def test_the_page_says_what_python_says_in_every_state():
         for words, heads in zip(lab.sentences, heads_in_the_page(lab), strict=True)
     ]
     calls = [("answer", seen[s], lab.columns, w, off) for s, w, off in STATES]
-    said = [answer["text"] for answer in node("sentence_lab/told", *calls)]
-    assert said == [SentenceLab(sentence=s, word=w, off=off).told for s, w, off in STATES]
+    said = [answer["text"] for answer in node("sentence_lab/question_and_answer", *calls)]
+    assert said == [
+        SentenceLab(sentence=s, word=w, off=off).description for s, w, off in STATES
+    ]
     assert len(set(said)) >= 10
 
 
@@ -57,7 +59,7 @@ def test_the_page_says_the_sentences_of_the_steps_that_python_says():
         ("filled", lab.steps[step][1], *last, lab.heads[0])
         for (step, _), last in zip(states, lasts, strict=True)
     ]
-    assert node("sentence_lab/walk", *calls) == [says(*state) for state in states]
+    assert node("sentence_lab/guided_steps", *calls) == [says(*state) for state in states]
     assert not any(set("{}") & set(says(*state)) for state in states)
 
 
@@ -76,11 +78,13 @@ def test_what_the_steps_say_is_so():
     looked = wires["weights"][:, :, 6].argmax(dim=-1)
     assert (looked[0] != looked[1]).tolist() == [True, False, False]
     assert "nobody tells" in lab_steps[5][1]
-    assert "Nobody tells" in SentenceLab(off=[0]).told
+    assert "Nobody tells" in SentenceLab(off=[0]).description
 
 
 def test_a_word_that_belongs_to_nothing_rests_where_nothing_is_handed_over():
-    told = [(s, w, SentenceLab(sentence=s, word=w).told) for s in (0, 1) for w in range(7)]
+    told = [
+        (s, w, SentenceLab(sentence=s, word=w).description) for s in (0, 1) for w in range(7)
+    ]
     resting = [(s, w) for s, w, said in told if "rests on “the”, whose v is 0" in said]
     wires = examples.running()
     assert len(resting) == 6
@@ -105,9 +109,11 @@ def test_six_stills_follow_with_their_sentences_and_numbers(monkeypatch):
     monkeypatch.setattr(steps, "png", lambda draw: drawn.append(draw) or "data:,")
     soup = BeautifulSoup(SentenceLab().html(), "html.parser")
     items = soup.select(".mhsa-stills > ol > li")
-    assert [item.strong.text for item in items] == [f"{name}." for name, _ in walk.STEPS]
+    assert [item.strong.text for item in items] == [
+        f"{name}." for name, _ in guided_steps.STEPS
+    ]
     assert [item.p.text for item in items] == [
-        f"{name}. {says(i, 0)}" for i, (name, _) in enumerate(walk.STEPS)
+        f"{name}. {says(i, 0)}" for i, (name, _) in enumerate(guided_steps.STEPS)
     ]
     assert drawn == list(steps.PICTURES)
     y = examples.running()["y"][0, 6]
@@ -137,7 +143,7 @@ def test_a_still_is_a_picture_of_its_own(draw):
     ],
 )
 def test_it_says_what_a_word_finds(chosen, told):
-    assert SentenceLab(**chosen).told.startswith(told)
+    assert SentenceLab(**chosen).description.startswith(told)
 
 
 def test_the_picture_names_where_each_head_looks_and_leaves_out_what_is_off():
@@ -153,7 +159,7 @@ def test_without_scripts_the_finding_is_said_below_the_picture(chosen):
     lab = SentenceLab(**chosen)
     still = BeautifulSoup(lab.without_script(), "html.parser")
     assert still.img["alt"] == lab.alt
-    assert lab.told in still.p.text
+    assert lab.description in still.p.text
     assert ("“wide”" in still.p.text) == (lab.word == 6)  # both, where the sentences differ
 
 

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from mhsa_book import examples
 from mhsa_book.widgets import SentenceLab
-from mhsa_book.widgets.sentence_lab.found import written
+from mhsa_book.widgets.sentence_lab.question_and_answer import written
 from tests.mhsa_book.widgets.conftest import said, table
 from tests.mhsa_book.widgets.plain_model import mount_again
 from tests.mhsa_book.widgets.test_on_a_phone import PHONE

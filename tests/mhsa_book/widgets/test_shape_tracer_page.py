@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from mhsa_book.widgets import ShapeTracer
 from mhsa_lib import checks
 from mhsa_lib.tracing.drawing import short
-from tests.mhsa_book.widgets.conftest import confirm, milliseconds, told
+from tests.mhsa_book.widgets.conftest import confirm, milliseconds, without_advice
 from tests.mhsa_book.widgets.library_words import words_of
 
 
@@ -65,7 +65,7 @@ def test_heads_that_do_not_divide_are_explained_and_repaired(open_figure):
     before = rows_of(page)
     confirm(exactly(page, "n_heads"), "5")
     alert = page.locator("[role=alert]")
-    assert alert.inner_text() == told(words_of(checks.head_width, 12, 5))
+    assert alert.inner_text() == without_advice(words_of(checks.head_width, 12, 5))
     assert rows_of(page) == before
     confirm(exactly(page, "d_model"), "15")
     confirm(exactly(page, "n_kv_heads"), "5")

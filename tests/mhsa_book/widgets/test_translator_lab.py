@@ -18,7 +18,7 @@ from mhsa_book.experiments.translation import heads_of
 from mhsa_book.widgets import TranslatorLab
 from mhsa_book.widgets.assets import PART, Asset
 from mhsa_book.widgets.translator_lab import rules, weights
-from mhsa_book.widgets.translator_lab.written import looks, written
+from mhsa_book.widgets.translator_lab.translations import looks, written
 from tests.helpers.needs import missing
 from tests.mhsa_book.widgets.conftest import node
 

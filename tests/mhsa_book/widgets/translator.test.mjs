@@ -6,9 +6,9 @@ import test from "node:test";
 import { compared } from "../../../mhsa_book/widgets/translator_lab/compare.js";
 import { read, wordsOf } from "../../../mhsa_book/widgets/translator_lab/rules.js";
 import { alignedOf, sides } from "../../../mhsa_book/widgets/translator_lab/running.js";
-import { drawn, slotsOf } from "../../../mhsa_book/widgets/translator_lab/slots.js";
+import { drawnSlots, slotsOf } from "../../../mhsa_book/widgets/translator_lab/slots.js";
 import { judged } from "../../../mhsa_book/widgets/translator_lab/strip.js";
-import { told, verdict } from "../../../mhsa_book/widgets/translator_lab/words.js";
+import { describe, verdict } from "../../../mhsa_book/widgets/translator_lab/words.js";
 
 const tables = {
   plain: { mabo: "kelu", tino: "shoru" },
@@ -58,7 +58,7 @@ test("the right word stands beside a wrong one, and its alignment in its row", (
 test("the figure says what is wrong and where a word looks", () => {
   assert.equal(verdict(shown), "1 wrong, 1 missing");
   assert.equal(
-    told(shown),
+    describe(shown),
     "Without cross L0H0 (their mean instead), it says “hai mirru dastu mela”: 1 wrong, 1 missing."
       + " “dastu” has probability 0.50; there cross L1H0 looks at “balo” (0.40).",
   );
@@ -103,7 +103,7 @@ test("a phrase and a clause can be taken away again", () => {
 });
 
 test("drawn sentences are known and differ", () => {
-  const texts = Array.from({ length: 100 }, () => drawn(tables));
+  const texts = Array.from({ length: 100 }, () => drawnSlots(tables));
   for (const text of texts) assert.equal(wordsOf(read(text, tables).sentence).join(" "), text);
   assert.ok(new Set(texts).size > 50);
 });

@@ -6,7 +6,7 @@ from torch._dynamo.testing import CompileCounter
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing import assert_close
 
-from mhsa_book.equivalence import wall
+from mhsa_book.equivalence import comparison
 from mhsa_lib import masks
 from mhsa_lib.fused import explain, flex
 from mhsa_lib.fused.call import Call
@@ -31,7 +31,7 @@ def in_flex(q, k, v, mask, scale):
 
 
 def test_it_stands_in_the_wall():
-    results = wall.build(
+    results = comparison.build(
         dtypes=[torch.float32], names=["flex"], extra={"flex": lambda case: by(in_flex, case)}
     )
     assert [result for result in results if not result.passed] == []

@@ -9,9 +9,9 @@ from mhsa_book.examples.language import (
     Sentence,
     counterexample,
     pairs,
-    seen,
     translate,
     translations,
+    visible,
 )
 from mhsa_book.examples.language.words import GREETINGS, VERBS
 
@@ -29,7 +29,7 @@ def cases():
 @pytest.mark.parametrize("task", TASKS)
 def test_two_cases_look_alike_and_differ(task):
     (one, i), (other, j) = counterexample(task, SENTENCES)
-    assert seen(one, i, TASKS[task]) == seen(other, j, TASKS[task])
+    assert visible(one, i, TASKS[task]) == visible(other, j, TASKS[task])
     assert one.target[i] != other.target[j]
     for pair, place in ((one, i), (other, j)):
         assert task in pair.words[place].tasks
@@ -39,11 +39,11 @@ def test_two_cases_look_alike_and_differ(task):
 def test_what_is_seen_is_this_and_no_more():
     pair = translations("tekan ot meti balo ip tino")[2]
     assert " ".join(pair.target) == "haila ren dastu dastu nalesh shoru krada"
-    assert seen(pair, 3, "cross-attention") == ("haila", "ren", "dastu")
-    assert seen(pair, 3, "decoder self-attention") == (pair.source, 3, ("dastu",))
-    assert seen(pair, 0, "decoder self-attention") == (pair.source, 0, ())
+    assert visible(pair, 3, "cross-attention") == ("haila", "ren", "dastu")
+    assert visible(pair, 3, "decoder self-attention") == (pair.source, 3, ("dastu",))
+    assert visible(pair, 0, "decoder self-attention") == (pair.source, 0, ())
     said = pair.target[:3]
-    assert seen(pair, 3, "encoder self-attention") == (said, ((1, "ot"), (3, "balo")))
+    assert visible(pair, 3, "encoder self-attention") == (said, ((1, "ot"), (3, "balo")))
 
 
 def test_without_cross_attention_nothing_of_the_source_is_seen():
@@ -89,7 +89,7 @@ def test_other_tasks_are_not_mistaken():
     for pair, place in cases():
         word = pair.words[place]
         if word.tasks and not word.tasks & {"agreement", "count"}:
-            right[seen(pair, place, "decoder self-attention")].add(word.text)
+            right[visible(pair, place, "decoder self-attention")].add(word.text)
     assert right
     assert all(len(words) == 1 for words in right.values())
 
@@ -98,7 +98,7 @@ def test_other_tasks_are_not_mistaken():
 def test_what_cannot_be_asked():
     pair = translations("rolan ot meti balo")[0]
     with pytest.raises(ValueError, match="'attention' is no attention of the model; choose"):
-        seen(pair, 1, "attention")
+        visible(pair, 1, "attention")
     with pytest.raises(ValueError, match="'rhyme' is no task; choose from"):
         counterexample("rhyme")
     alone = [Sentence.read("rolan ot meti tino")]

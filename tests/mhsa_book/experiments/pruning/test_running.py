@@ -193,7 +193,7 @@ def test_one_command_runs_under_the_commits_of_predictions_and_plan_and_stores(
     monkeypatch.setattr(command, "predictions_commit", lambda file: f"{file.stem:a<40}")
     monkeypatch.setattr(running, "run", lambda *args, **_: asked.append(args) or found)
     monkeypatch.setattr(pruning, "save", lambda run: asked.append(run))
-    monkeypatch.setattr(command, "told", lambda run: f"told of {len(run.models)} models")
+    monkeypatch.setattr(command, "report", lambda run: f"told of {len(run.models)} models")
     command.main(["--folder", str(tmp_path)])
     (plan, commit, folder), stored = asked
     assert (plan, commit) == (Plan(), f"{'predictions':a<40}")

@@ -11,8 +11,8 @@ from mhsa_book.experiments.translation import (
     by_mean,
     by_resampling,
     by_zero,
+    head_outputs,
     heads_of,
-    seen,
     without,
 )
 from mhsa_book.transformer import PAD, shifted
@@ -76,7 +76,7 @@ def test_two_heads_of_one_attention_and_one_of_another_are_off_together():
 
 
 def test_what_was_seen_are_the_real_tokens_of_both_sides():
-    found = seen(MODEL, PAIRS)
+    found = head_outputs(MODEL, PAIRS)
     words = {"encoder": int((SOURCE != PAD).sum()), "decoder": int((WANTED != PAD).sum())}
     assert words == {"encoder": 4 + 7 + 6, "decoder": sum(len(p.words) + 1 for p in PAIRS)}
     for head in HEADS:
@@ -87,7 +87,7 @@ def test_what_was_seen_are_the_real_tokens_of_both_sides():
 
 
 def test_the_mean_is_the_mean_and_is_put_everywhere():
-    found = seen(MODEL, PAIRS)
+    found = head_outputs(MODEL, PAIRS)
     for head in (HEADS[0], HEADS[-1]):
         with without(MODEL, [head], by_mean(found)):
             z = z_of(head)
@@ -95,7 +95,7 @@ def test_the_mean_is_the_mean_and_is_put_everywhere():
 
 
 def test_a_resampled_token_is_one_that_was_seen_and_the_draw_can_be_repeated():
-    found, head = seen(MODEL, PAIRS), HEADS[3]
+    found, head = head_outputs(MODEL, PAIRS), HEADS[3]
     draws = []
     for seed in (0, 0, 1):
         with without(MODEL, [head], by_resampling(found, seed)):
@@ -109,7 +109,7 @@ def test_a_resampled_token_is_one_that_was_seen_and_the_draw_can_be_repeated():
 
 
 def test_two_heads_draw_different_tokens():
-    found = seen(MODEL, PAIRS)
+    found = head_outputs(MODEL, PAIRS)
     same = {HEADS[0]: found[HEADS[0]], HEADS[1]: found[HEADS[0]]}
     with without(MODEL, HEADS[:2], by_resampling(same)):
         assert not torch.equal(z_of(HEADS[0]), z_of(HEADS[1]))

@@ -62,7 +62,7 @@ def test_hiding_leaves_the_same_rows_in_python_and_on_the_page(hidden, renormali
     flat = unpacked(figure.attention).flatten().tolist()
     divide = renormalise and bool(hidden)
     kept_places, picked = node(
-        "head_explorer/choosing",
+        "head_explorer/head_filters",
         ("kept", WORDS, hidden),
         ("pick", flat, list(figure.shape), places, places, divide),
     )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from mhsa_book.widgets.own_sentence import weights
+from mhsa_book.widgets.own_sentence import quantise
 from tests.helpers.needs import missing
 from tests.mhsa_book.widgets.own_sentence.reader import load
 from tools.build import assets
@@ -54,7 +54,7 @@ def floats(text: str) -> torch.Tensor:
 @pytest.fixture(scope="session")
 def in_node(tmp_path_factory):
     file = tmp_path_factory.mktemp("minilm") / "minilm.bin"
-    file.write_bytes(weights.asset().data)
+    file.write_bytes(quantise.asset().data)
     node = InNode(file)
     yield node
     node.process.communicate()
@@ -64,7 +64,7 @@ def in_node(tmp_path_factory):
 def folder(tmp_path_factory):
     """The files of the model, and their sizes."""
     place = tmp_path_factory.mktemp("assets")
-    return place, assets.write(place, (weights.asset,))
+    return place, assets.write(place, (quantise.asset,))
 
 
 @pytest.fixture

@@ -6,19 +6,19 @@ from functools import cache
 
 import torch
 
-from mhsa_book.widgets.own_sentence import weights
+from mhsa_book.widgets.own_sentence import quantise
 from mhsa_lib import edit
 from mhsa_lib.tracing import trace
 
 
 @cache
 def layers():
-    return [weights.MODEL().layer(i) for i in range(weights.MODEL().n_layers)]
+    return [quantise.MODEL().layer(i) for i in range(quantise.MODEL().n_layers)]
 
 
 def run(text: str, off=()) -> tuple[torch.Tensor, torch.Tensor]:
     """Weights (layer, head, query, key) and the sentence vector with (layer, head) off."""
-    x, maps, dead = weights.MODEL().vectors(text)[1][0], [], defaultdict(list)
+    x, maps, dead = quantise.MODEL().vectors(text)[1][0], [], defaultdict(list)
     for layer, head in off:
         dead[layer].append(head)
     for i, layer in enumerate(layers()):

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from mhsa_book.widgets.own_sentence import weights
+from mhsa_book.widgets.own_sentence import quantise
 from tests.mhsa_book.widgets.conftest import node
 from tests.mhsa_book.widgets.own_sentence import pytorch
 from tests.mhsa_book.widgets.own_sentence.conftest import floats
@@ -44,8 +44,8 @@ def held(in_node, cases, report, what):
 
 def test_the_reference_is_the_model_itself():
     maps, vector = pytorch.run(TIRED)
-    torch.testing.assert_close(maps, weights.MODEL().attend(TIRED)[1], atol=1e-5, rtol=0)
-    mean = weights.MODEL().vectors(TIRED)[1][-1].mean(dim=0)
+    torch.testing.assert_close(maps, quantise.MODEL().attend(TIRED)[1], atol=1e-5, rtol=0)
+    mean = quantise.MODEL().vectors(TIRED)[1][-1].mean(dim=0)
     torch.testing.assert_close(vector, mean / mean.norm(), atol=1e-5, rtol=0)
 
 
@@ -85,7 +85,7 @@ def test_a_question_is_answered_as_the_passes_say(in_node):
     )
     read = in_node.ask("read", texts[0], off)
     assert read["cosine"] == pytest.approx((whole[0] @ cut[0]).item(), abs=1e-6)
-    assert read["tokens"] == weights.MODEL().attend(texts[0])[0]
+    assert read["tokens"] == quantise.MODEL().attend(texts[0])[0]
     both = in_node.ask("pair", *texts, off)
     assert both["cosine"] == pytest.approx((cut[0] @ cut[1]).item(), abs=1e-6)
     one, two = (in_node.run(text, [(2, 9)])[1] for text in texts)
@@ -96,7 +96,7 @@ def test_a_question_is_answered_as_the_passes_say(in_node):
 def test_tokens_of_two_texts_are_compared_by_their_vectors(in_node):
     one, two = SENTENCES[0], SENTENCES[2]
     found = floats(in_node.ask("pair", one, two, [])["pairs"])
-    a, b = (weights.MODEL().vectors(text)[1][-1] for text in (one, two))
+    a, b = (quantise.MODEL().vectors(text)[1][-1] for text in (one, two))
     a, b = (rows / rows.norm(dim=-1, keepdim=True) for rows in (a, b))
     torch.testing.assert_close(found.reshape(len(a), len(b)), a @ b.T, atol=0.01, rtol=0)
 
@@ -106,8 +106,8 @@ def test_numbers_of_12_bits_come_back_as_the_nearest_step():
     matrix = torch.cat(
         [torch.randn(3, 8) * 10 ** torch.arange(-2, 1)[:, None], torch.zeros(1, 8)]
     )
-    steps = matrix.abs().amax(dim=1, keepdim=True) / weights.LARGEST
-    assert ((weights.unpacked(matrix) - matrix).abs() <= steps / 2 + 1e-9).all()
+    steps = matrix.abs().amax(dim=1, keepdim=True) / quantise.LARGEST
+    assert ((quantise.unpacked(matrix) - matrix).abs() <= steps / 2 + 1e-9).all()
 
 
 def test_norm_and_gelu_are_those_of_torch():
@@ -154,7 +154,7 @@ def test_a_reader_does_not_wait_long(in_node, report):
     report(
         f"own sentence: {1000 * times[16]:.0f} ms for 16 tokens, {1000 * times[64]:.0f} ms for "
         f"64, {sum(effects):.1f} s for each of the 72 heads off, {in_node.ask('unpacked'):.0f} "
-        f"ms to unpack; {len(weights.asset().data) / 1e6:.1f} MB"
+        f"ms to unpack; {len(quantise.asset().data) / 1e6:.1f} MB"
     )
     assert times[16] < 2  # 0.1 s on a quiet machine
     assert times[64] < 8

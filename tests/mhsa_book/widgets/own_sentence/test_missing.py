@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from mhsa_book.widgets import OwnSentence
-from mhsa_book.widgets.own_sentence import weights
+from mhsa_book.widgets.own_sentence import quantise
 from mhsa_book.widgets.own_sentence.own_sentence import TIRED
 from tests.mhsa_book.widgets.own_sentence.reader import (
     NEAR,
@@ -85,7 +85,7 @@ def test_where_memory_is_short_the_page_says_so(open_figure, beside):
 
 def test_where_a_file_is_missing_the_page_says_so(open_figure, beside, folder):
     page = open_figure(OwnSentence())
-    key = weights.asset().key
+    key = quantise.asset().key
     page.evaluate(f"""() => {{ const map = (window.mhsaAssets ??= new Map());
       map.set = (key, text) => key === "{key}.3" ? map : Map.prototype.set.call(map, key, text);
     }}""")
@@ -132,6 +132,6 @@ def test_another_sentence_is_attended_in_python():
 def test_python_sends_the_parts():
     figure, sent = OwnSentence(), []
     figure.send = lambda *message: sent.append(message)
-    asked = {"asset": weights.asset().key, "part": 65}
+    asked = {"asset": quantise.asset().key, "part": 65}
     figure._handle_custom_msg(asked, [])
-    assert sent == [(asked, [weights.asset().parts[65]])]
+    assert sent == [(asked, [quantise.asset().parts[65]])]

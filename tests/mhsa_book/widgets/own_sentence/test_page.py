@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from mhsa_book.widgets import OwnSentence
-from mhsa_book.widgets.own_sentence import weights
+from mhsa_book.widgets.own_sentence import quantise
 from mhsa_book.widgets.own_sentence.own_sentence import BANK, TIRED
 from tests.mhsa_book.widgets.own_sentence import pytorch
 from tests.mhsa_book.widgets.own_sentence.reader import NEAR, WAIT, far, read, switch, turned
@@ -38,7 +38,7 @@ def test_three_sentences_are_typed_and_every_map_is_pytorch_s(loaded, report):
     page = loaded(OwnSentence())
     far_off, took = [], []
     for text in SENTENCES:
-        tokens, start = len(weights.MODEL().attend(text)[0]), time.perf_counter()
+        tokens, start = len(quantise.MODEL().attend(text)[0]), time.perf_counter()
         read(page, text, tokens)
         took.append(f"{tokens} in {time.perf_counter() - start:.2f} s")
         far_off.append(far(page, text))
@@ -112,7 +112,7 @@ def test_what_is_too_long_is_cut_and_what_is_empty_refused_in_words(loaded):
 def test_hostile_text_is_only_ever_text(loaded):
     page = loaded(OwnSentence())
     text = "<img src=x onerror=alert(1)> ]] </script> \u202e [MASK]"
-    read(page, text, len(weights.MODEL().attend(text)[0]))
+    read(page, text, len(quantise.MODEL().attend(text)[0]))
     assert far(page, text) < NEAR
     assert page.locator(".mhsa-own-sentence img").count() == 0
     page.get_by_label("first", exact=True).fill(text)

@@ -22,5 +22,7 @@ def test_two_texts_meet_in_their_longest_word():
         (["[CLS]", "the", "[SEP]"], [1, 1]),
         (["[CLS]", "money", "[SEP]"], [0, 0]),
     ]
-    found = node("own_sentence/two", *(("shared", river, other) for other, _ in cases))
+    found = node(
+        "own_sentence/sentence_pair", *(("shared", river, other) for other, _ in cases)
+    )
     assert found == [place for _, place in cases]

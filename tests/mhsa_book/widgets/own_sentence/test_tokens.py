@@ -4,10 +4,10 @@ import unicodedata
 
 import pytest
 
-from mhsa_book.widgets.own_sentence import weights
+from mhsa_book.widgets.own_sentence import quantise
 from tests.mhsa_book.widgets.own_sentence.texts import TEXTS
 
-REFERENCE = weights.MODEL()._tokenizer
+REFERENCE = quantise.MODEL()._tokenizer
 ALL = 10**9
 
 
@@ -38,7 +38,7 @@ def test_500_texts_become_the_tokens_of_the_reference(in_node, report):
     report(f"own sentence: {len(TEXTS)} texts, {tokens} tokens, all as the reference has them")
 
 
-@pytest.mark.parametrize("most", [3, 16, weights.MOST_TOKENS])
+@pytest.mark.parametrize("most", [3, 16, quantise.MOST_TOKENS])
 def test_what_is_too_long_is_cut_as_the_reference_cuts_it(in_node, most):
     for text in TEXTS[:60]:
         found = in_node.ask("tokens", text, most)
@@ -48,9 +48,9 @@ def test_what_is_too_long_is_cut_as_the_reference_cuts_it(in_node, most):
 
 
 def test_the_model_reads_as_many_tokens_as_its_own_tokenizer_keeps():
-    file = weights.MODEL()._tokenizer.backend_tokenizer
+    file = quantise.MODEL()._tokenizer.backend_tokenizer
     assert file.truncation is None  # the library has switched it off
-    assert weights.MOST_TOKENS == 128
+    assert quantise.MOST_TOKENS == 128
 
 
 def test_single_characters_are_read_as_the_reference_reads_them(in_node):

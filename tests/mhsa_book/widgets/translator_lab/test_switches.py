@@ -6,8 +6,8 @@ from mhsa_book.examples.language import TARGET
 from mhsa_book.experiments.translation import heads_of
 from mhsa_book.widgets import TranslatorLab
 from mhsa_book.widgets.translator_lab import weights
+from mhsa_book.widgets.translator_lab.translations import written
 from mhsa_book.widgets.translator_lab.translator_lab import heads_by_name
-from mhsa_book.widgets.translator_lab.written import written
 from tests.mhsa_book.widgets.conftest import said
 from tests.mhsa_book.widgets.translator_lab.reader import (
     CROSS,

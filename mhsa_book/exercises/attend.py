@@ -1,0 +1,118 @@
+"""Exercises of chapter 05, attend."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mhsa_book.exercises import bugs, reference
+from mhsa_book.exercises import drawn_inputs as inputs
+from mhsa_book.exercises.kinds import Exercise, OpenAnswer, Value
+from mhsa_book.exercises.known_mistakes import FunctionWithKnownMistakes
+from mhsa_book.exercises.verdict import Verdict, wrong
+from mhsa_lib import functional
+
+
+def _by_hand() -> float:
+    """z for scores 0, ln 2 and ln 5 and values 8, 4 and 0."""
+    weights = functional.softmax(torch.tensor([[[1.0, 2.0, 5.0]]]).log())
+    return functional.mix(weights, torch.tensor([[[8.0], [4.0], [0.0]]])).item()
+
+
+def _looks_at_itself(answer: Any) -> str:
+    """Why the first of two vectors does not prefer the second when keys are queries."""
+    a, b = (torch.as_tensor(vector, dtype=torch.float64) for vector in answer)
+    if a.shape != (2,) or b.shape != (2,):
+        return "Give two vectors of two numbers each."
+    own, other = (a @ a).item(), (a @ b).item()
+    if other > own:
+        return ""
+    return f"a·a is {own:g} and a·b is {other:g}; the second has to be larger."
+
+
+def _recipe(
+    weigh: Callable[[Tensor, Tensor], Tensor],
+) -> Callable[[Tensor, Tensor | None], Tensor]:
+    """A softmax that is right without a mask, and with one whatever `weigh` makes of it."""
+
+    def recipe(scores: Tensor, mask: Tensor | None) -> Tensor:
+        return reference.softmax(scores, None) if mask is None else weigh(scores, mask)
+
+    return recipe
+
+
+def _filled(scores: Tensor, forbidden: Tensor, number: float) -> Tensor:
+    return torch.softmax(scores.masked_fill(forbidden, number), dim=-1)
+
+
+MISTAKES = {
+    _recipe(lambda s, may: torch.softmax(s, dim=-1)): "The mask changes nothing.",
+    _recipe(lambda s, may: torch.softmax(s, dim=-1) * may): (
+        "A row no longer sums to 1: the mask comes after the softmax has divided."
+    ),
+    _recipe(lambda s, may: torch.softmax(s * may, dim=-1)): (
+        "A forbidden score of 0 still has a weight: e⁰ is 1."
+    ),
+    _recipe(lambda s, may: torch.softmax(s + may, dim=-1)): "Adding 1 or 0 forbids nothing.",
+    _recipe(lambda s, may: _filled(s, may, -torch.inf)): "True means: may look.",
+    _recipe(lambda s, may: _filled(s, ~may, -torch.inf)): (
+        "A row without any key is NaN: its softmax divides 0 by 0."
+    ),
+    _recipe(lambda s, may: _filled(s, ~may, -1e9)): (
+        "A row without any key gives its weight to keys that are forbidden."
+    ),
+}
+"""Softmaxes that are wrong, and why."""
+
+
+@dataclass(frozen=True)
+class MaskedSoftmax(FunctionWithKnownMistakes):
+    """A masked softmax to write: its gradient is tried, too."""
+
+    def judge(self, name: str, answer: Any) -> Verdict:
+        """Judge the weights, then whether an empty row spoils the gradient."""
+        verdict = super().judge(name, answer)
+        fault = _fault_of_gradient(answer) if verdict else ""
+        return wrong(f"The weights are right. {fault}") if fault else verdict
+
+
+def _fault_of_gradient(answer: Callable[..., Tensor]) -> str:
+    *_, last = inputs.scores()  # with an empty row
+    scores = last["scores"].requires_grad_()
+    try:
+        weights = answer(scores=scores.clone(), mask=last["mask"])
+    except Exception:  # NumPy takes no tensor that has a gradient
+        return ""
+    if not weights.requires_grad:
+        return ""
+    try:
+        (gradient,) = torch.autograd.grad(weights[0, 0, 0], scores)
+    except RuntimeError as error:
+        return f"Their gradient raises RuntimeError: {str(error).split(': ')[0]}."
+    return "Their gradient is NaN: the empty row spoils it." if gradient.isnan().any() else ""
+
+
+EXERCISES: dict[str, Exercise] = {
+    "score": FunctionWithKnownMistakes(
+        functional.score, inputs.queries_and_keys, exhibits=bugs.scores()
+    ),
+    "softmax": MaskedSoftmax(
+        reference.softmax, inputs.scores, mistakes=MISTAKES, exhibits=bugs.softmaxes()
+    ),
+    "attend": FunctionWithKnownMistakes(
+        reference.attend, inputs.attend, exhibits=bugs.attends()
+    ),
+    "attend_by_hand": Value(
+        _by_hand,
+        because="The weights are 1/8, 2/8 and 5/8.",
+        wrong={
+            4: "That is the plain average. The weights are in the ratio 1 : 2 : 5.",
+            16: "Divide by the sum of 1, 2 and 5: weights sum to 1.",
+        },
+    ),
+    "attend_elsewhere": OpenAnswer(
+        _looks_at_itself, because="The part of b that points the way of a is longer than a."
+    ),
+}
