@@ -12,6 +12,7 @@ from mhsa_lib.checks.tensors import mask_fits as mask_fits
 from mhsa_lib.checks.tensors import no_context as no_context
 from mhsa_lib.checks.tensors import reads as reads
 from mhsa_lib.checks.tensors import same_batch as same_batch
+from mhsa_lib.checks.tensors import sees_no_future as sees_no_future
 from mhsa_lib.checks.tensors import shaped as shaped
 from mhsa_lib.checks.tensors import tokens as tokens
 from mhsa_lib.checks.values import divides as divides

@@ -134,6 +134,22 @@ def no_context(x: Tensor, context: Tensor | None) -> None:
         )
 
 
+def sees_no_future(mask: Any, n_tokens: int) -> None:
+    """Several tokens that come through a cache at once need a mask.
+
+    >>> sees_no_future(None, n_tokens=3)
+    Traceback (most recent call last):
+    ...
+    ValueError: 3 tokens came through a cache at once with mask=None, so each would ...
+    """
+    if mask is None and n_tokens > 1:
+        raise ValueError(
+            f"{n_tokens} tokens came through a cache at once with mask=None, so each would "
+            f"attend to later ones, which it cannot when it comes alone; pass "
+            f"mask=masks.causal, or one token at a time."
+        )
+
+
 def boolean(mask: Any) -> None:
     """A mask is a boolean tensor, True where a query may look.
 
