@@ -91,7 +91,7 @@ def kv_cache(
     >>> torch.allclose(torch.cat(parts, dim=1), whole, atol=1e-6)
     True
     >>> cache
-    KVCache(6 tokens, 1,152 bytes)
+    KVCache(6 tokens, 1,152 bytes: k_heads (2, 3, 6, 4), v_heads (2, 3, 6, 4))
     >>> memory = torch.randn(2, 7, 12)
     >>> with kv_cache(mha, context=memory) as cache:
     ...     parts = [mha(token, memory) for token in x.split(1, dim=1)]

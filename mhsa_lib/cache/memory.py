@@ -78,8 +78,10 @@ class KVCache:
     >>> mask
     causal
     >>> keys, values, mask = cache.update(k[:, :, :1], k[:, :, :1])
-    >>> keys.shape, mask, cache
-    (torch.Size([2, 3, 6, 4]), None, KVCache(6 tokens, 1,152 bytes))
+    >>> keys.shape, mask
+    (torch.Size([2, 3, 6, 4]), None)
+    >>> cache
+    KVCache(6 tokens, 1,152 bytes: k (2, 3, 6, 4), v (2, 3, 6, 4))
     """
 
     def __init__(self, max_length: int | None = None, window: int | None = None) -> None:
@@ -123,9 +125,26 @@ class KVCache:
         axes = self._state.axes
         return {name: t.narrow(axes[name], 0, n) for name, t in self._state.wires.items()}
 
+    @property
+    def positions(self) -> Tensor:
+        """The position that each slot in use holds, (*batch, slot); below 0 where it is empty.
+
+        >>> cache, k = KVCache(window=3), torch.zeros(1, 1, 1, 2)
+        >>> for _ in range(5):
+        ...     _ = cache.update(k, k)
+        >>> cache.positions
+        tensor([[3, 4, 2]])
+        """
+        ends, batch = self._state.ends, self._state.batch
+        n = self.n_tokens if self.n_slots is None else min(self.n_tokens, self.n_slots)
+        found = _positions(ends, self.n_slots or max(n, 1), 0, n, "cpu")
+        return found[: prod(batch)].view(*batch, n)
+
     def __repr__(self) -> str:
         ring = "" if self.ring is None else f" in a ring of {self.ring}"
-        return f"KVCache({self.n_tokens} tokens{ring}, {self.bytes:,} bytes)"
+        wires = [f"{name} {tuple(kept.shape)}" for name, kept in self._state.wires.items()]
+        memory = ": " * bool(wires) + ", ".join(wires)
+        return f"KVCache({self.n_tokens} tokens{ring}, {self.bytes:,} bytes{memory})"
 
     # --- calls -------------------------------------------------------------------------------
 
@@ -305,6 +324,15 @@ class KVCache:
         self._state = _wiped(self._state, self.n_slots or self._state.stale, self.ring)
 
 
+def _positions(ends: list[int], n_slots: int, first: int, end: int, device: Any) -> Tensor:
+    """The positions in slots ``first`` to ``end``, (sequence, slot); below 0 where it is empty.
+
+    Of the positions that share a slot, p mod n_slots, it is the last before the end.
+    """
+    last = torch.tensor(ends, device=device)[:, None] - 1
+    return last - (last - torch.arange(first, end, device=device)) % n_slots
+
+
 def _overwrite(used: dict[str, Tensor], moved: Tensor, rows: dict[str, Tensor]) -> None:
     for name, kept in used.items():
         kept[moved.to(kept.device)] = rows[name]
@@ -322,10 +350,9 @@ def _wiped(state: State, n_slots: int, ring: int | None) -> State:
         return state._replace(stale=0)
     wires = dict(state.wires)
     for name, kept in wires.items():
-        last = torch.tensor(state.ends, device=kept.device)[:, None] - 1
-        slot = torch.arange(first, end, device=kept.device)
-        position = last - (last - slot) % n_slots
-        gone = position < (0 if ring is None else (last + 2 - ring).clamp(min=0))
+        ends = torch.tensor(state.ends, device=kept.device)[:, None]
+        position = _positions(state.ends, n_slots, first, end, kept.device)
+        gone = position < (0 if ring is None else (ends + 1 - ring).clamp(min=0))
         if not (_is_writable(kept) and kept.is_contiguous()):
             kept = wires[name] = kept.clone(memory_format=torch.contiguous_format)
         rows = _by_sequence(kept, state.batch).narrow(state.axes[name], first, end - first)
@@ -465,7 +492,8 @@ class Call:
             kept = kept.clone()
         elif not self.state.stale:
             # From here on slots beyond the ends may hold numbers of a call that fails.
-            self.state = self.state._replace(stale=max(self.later))
+            wires, axes, ends, batch, device, _ = self.state
+            self.state = State(wires, axes, ends, batch, device, max(self.later))
             self.cache._state = self.before = self.state
         self._write(kept, new, axis)
         if not self.wraps:
@@ -513,7 +541,7 @@ class Call:
 
     def _fits(self, name: str, new: Tensor, kept: Tensor | None, axis: int) -> None:
         batch = self.state.batch
-        if tuple(new.shape[: len(batch)]) != batch or new.shape[axis] != self.n_tokens:
+        if new.shape[: len(batch)] != batch or new.shape[axis] != self.n_tokens:
             raise ValueError(
                 f"wire {name!r} is {tuple(new.shape)}, but the call brings {self.n_tokens} "
                 f"tokens of batch {batch}; keep one value for every token."
@@ -525,9 +553,8 @@ class Call:
                 f"the cache holds {name!r} in {kept.dtype}, but now it is {new.dtype}; go on "
                 f"in the same precision, or start another cache."
             )
-        inner, before = list(new.shape), list(kept.shape)
-        inner[axis] = before[axis] = 0
-        if inner != before:
+        before, behind = new.shape[:axis], new.shape[axis:][1:]
+        if before != kept.shape[:axis] or behind != kept.shape[axis:][1:]:
             raise ValueError(
                 f"the cache holds {name!r} as {tuple(kept.shape)}, but now it is "
                 f"{tuple(new.shape)}; go on with the same attention, or start another cache."
@@ -591,9 +618,9 @@ class Call:
     def _kept_positions(self) -> Tensor:
         """Of the slots in use, (sequence, slot) or (1, slot); below 0 where there is none."""
         ends = self.state.ends if self.wraps else self.later
-        device, n_slots = self.state.device, self.cache.n_slots or max(self.n_used, 1)
-        last = torch.tensor(ends[:1] if self.even else ends, device=device)[:, None] - 1
-        return last - (last - torch.arange(self.n_used, device=device)) % n_slots
+        n_slots = self.cache.n_slots or max(self.n_used, 1)
+        ends = ends[:1] if self.even else ends
+        return _positions(ends, n_slots, 0, self.n_used, self.state.device)
 
     @property
     def _right_padded(self) -> bool:

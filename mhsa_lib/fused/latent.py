@@ -50,7 +50,7 @@ class FusedLatentAttention(nn.Module):
     >>> torch.allclose(torch.cat(y, dim=1), mla(x, mask=masks.causal), atol=1e-6)
     True
     >>> cache
-    KVCache(5 tokens, 384 bytes)
+    KVCache(5 tokens, 384 bytes: latent (2, 8, 6))
     """
 
     def __init__(self, attention: Any) -> None:

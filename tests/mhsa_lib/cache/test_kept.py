@@ -47,7 +47,7 @@ def test_multi_query_attention_keeps_one_head():
     with kv_cache(attention) as cache:
         attention(torch.zeros(5, 12), mask=masks.causal)
     assert cache.wires["k_heads"].shape == (1, 5, 4)
-    assert repr(cache) == "KVCache(5 tokens, 160 bytes)"
+    assert repr(cache) == "KVCache(5 tokens, 160 bytes: k_heads (1, 5, 4), v_heads (1, 5, 4))"
 
 
 def test_shapes_can_be_asked_for_without_memory():

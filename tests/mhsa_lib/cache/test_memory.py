@@ -69,8 +69,11 @@ def test_it_says_what_it_is():
     fused, cache, ring = build("grouped"), KVCache(max_length=7), KVCache(window=3)
     fused(rand(2, 4, 12), mask=masks.causal, cache=cache)
     fused(rand(2, 4, 12), mask=masks.causal, cache=ring)
-    assert repr(cache) == "KVCache(4 tokens, 2,240 bytes)"
-    assert repr(ring) == "KVCache(4 tokens in a ring of 3, 960 bytes)"
+    assert repr(cache) == "KVCache(4 tokens, 2,240 bytes: k (2, 2, 7, 5), v (2, 2, 7, 5))"
+    assert (
+        repr(ring)
+        == "KVCache(4 tokens in a ring of 3, 960 bytes: k (2, 2, 3, 5), v (2, 2, 3, 5))"
+    )
 
 
 @each

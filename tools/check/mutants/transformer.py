@@ -78,7 +78,7 @@ MUTANTS = [
     Mutant(
         "transformer: the memory is projected at every step",
         "transformer/decoding.py",
-        "            stack.enter_context(remember_context(layer.cross_attention))",
+        "            stack.enter_context(kv_cache(layer.cross_attention, context=memory.rows))",
         "            layer.cross_attention",
         "transformer/decoding",
     ),

@@ -90,6 +90,6 @@ MUTANTS = [
         "checks/tensors.py",
         "    if context is not None and context is not x:",
         "    if context is None and x is None:",
-        "cache/remembering/bad_calls",
+        "cache/failing_calls",
     ),
 ]

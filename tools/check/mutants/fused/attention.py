@@ -45,7 +45,7 @@ MUTANTS = [
         "fused/attention.py",
         "            with torch.no_grad():\n                return self._continued",
         "            with torch.enable_grad():\n                return self._continued",
-        "cache/static/parts",
+        "cache/memory",
     ),
     Mutant(
         "fused: shared heads come back as plain ones",
@@ -57,9 +57,9 @@ MUTANTS = [
     Mutant(
         "fused: a token counts although W_O failed",
         "fused/attention.py",
-        "        y = self.W_O(_concat(z))\n        cache.end()",
-        "        cache.end()\n        y = self.W_O(_concat(z))",
-        "cache/contract/failing_calls",
+        "        y = self.W_O(_concat(z))\n        call.commit()",
+        "        call.commit()\n        y = self.W_O(_concat(z))",
+        "cache/failing_calls",
     ),
     Mutant(
         "fused: z is laid over what a hook holds",

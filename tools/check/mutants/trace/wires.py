@@ -57,6 +57,6 @@ MUTANTS = [
         "trace/wires.py",
         '"new_key" if a == "key" else a',
         "a",
-        "cache/remembering/trace_and_edit",
+        "cache/trace_and_edit",
     ),
 ]
