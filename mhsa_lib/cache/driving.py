@@ -185,9 +185,8 @@ class _Driver:
         values = dict(zip(stage.wires, output if several else (output,), strict=True))
         # Whoever else listens may change in place what it is given, and the cache must not
         # change with it. While nobody does, the copy is saved.
-        watched = (
-            len(stage._forward_hooks) > 1 or len(self.attention.attend._forward_pre_hooks) > 1
-        )
+        listeners = stage._forward_hooks, self.attention.attend._forward_pre_hooks
+        watched = any(len(hooks) > 1 for hooks in listeners)
         for wire in stage.cached:
             values[wire] = self.keep(wire, values[wire], watched)
         return tuple(values.values()) if several else values[stage.wires[0]]

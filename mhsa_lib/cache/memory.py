@@ -356,10 +356,9 @@ def _wiped(state: State, n_slots: int, ring: int | None) -> State:
         if not (_is_writable(kept) and kept.is_contiguous()):
             kept = wires[name] = kept.clone(memory_format=torch.contiguous_format)
         rows = _by_sequence(kept, state.batch).narrow(state.axes[name], first, end - first)
-        gone = gone[(...,) + (None,) * (-1 - state.axes[name])]
-        rows.masked_fill_(
-            gone.view(len(gone), *(1,) * (rows.ndim - gone.ndim), *gone.shape[1:]), 0
-        )
+        around = [1] * (rows.ndim - 1)
+        around[state.axes[name]] = end - first
+        rows.masked_fill_(gone.view(len(gone), *around), 0)
     return state._replace(wires=wires, stale=0)
 
 
