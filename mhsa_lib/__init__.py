@@ -1,7 +1,8 @@
 """Multi-head attention in five stages, and the tools to watch it."""
 
 from mhsa_lib.attention import MultiHeadAttention as MultiHeadAttention
-from mhsa_lib.cache.remembering import remember as remember
+from mhsa_lib.cache.driving import kv_cache as kv_cache
+from mhsa_lib.cache.memory import KVCache as KVCache
 from mhsa_lib.device import default_device as default_device
 from mhsa_lib.fused.attention import FusedMultiHeadAttention as FusedMultiHeadAttention
 from mhsa_lib.tracing.editing import edit as edit

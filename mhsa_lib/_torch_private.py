@@ -6,6 +6,7 @@ ready for its absence. The fallbacks are the cautious answers: where we cannot k
 transform or a hook is at work, we say that one is, and PyTorch's own operations do the work.
 """
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -95,6 +96,11 @@ def has_hooks(module: nn.Module) -> bool:
     return any(getattr(module, name, True) for name in MODULE_HOOKS)
 
 
+def forward_hooks(module: nn.Module) -> list[Any]:
+    """The hooks that act after a module; unknown: none."""
+    return list(getattr(module, "_forward_hooks", {}).values())
+
+
 def forward_pre_hooks(module: nn.Module) -> list[Any]:
     """The hooks that act before a module; unknown: none."""
     return list(getattr(module, "_forward_pre_hooks", {}).values())
@@ -121,6 +127,20 @@ def storage_id(tensor: Tensor) -> int:
     storage = tensor.untyped_storage()
     # On meta every address is 0; without the handle those tensors must not look shared.
     return getattr(storage, "_cdata", storage.data_ptr() or id(tensor))
+
+
+def version(tensor: Tensor) -> int:
+    """How often a tensor was written to; tensors of inference mode are not counted.
+
+    Without torch's counter every answer is another number, so that nobody trusts a tensor to
+    be unchanged.
+    """
+    if tensor.is_inference():
+        return -1
+    return getattr(tensor, "_version", -next(_UNKNOWN_VERSIONS))
+
+
+_UNKNOWN_VERSIONS = itertools.count(2)
 
 
 def is_in_place(operation: Any) -> bool:

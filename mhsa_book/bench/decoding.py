@@ -5,7 +5,6 @@ Everybody has room for 4160 tokens, and keys and values of the context are compu
 """
 
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,8 @@ from mhsa_book.bench.clock import Entrant
 from mhsa_book.bench.problem import Problem, load
 from mhsa_book.bench.rivals import Packed
 from mhsa_book.equivalence.peers import NotApplicableError
+from mhsa_lib import masks
+from mhsa_lib.cache.memory import KVCache
 from mhsa_lib.functional import split_heads
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
 
@@ -131,15 +132,10 @@ def explicit(past: Past) -> Decoder:
 def ours(past: Past) -> Decoder:
     """Our fused module with its own cache."""
     module = FusedMultiHeadAttention.from_attention(past.problem.attention).eval()
-    cache = module.cache(past.cell.batch, past.cell.n_tokens + STEPS)
+    cache = KVCache(past.cell.n_tokens + STEPS)
     with torch.inference_mode():
-        module.prefill(past.problem.x, cache)
-    ring = deepcopy(cache.ring)
-
-    def reset() -> None:
-        cache.ring = deepcopy(ring)
-
-    return Decoder(lambda x: module.step(x, cache), reset)
+        module(past.problem.x, mask=masks.causal, cache=cache)
+    return Decoder(lambda x: module(x, cache=cache), lambda: cache.crop(past.cell.n_tokens))
 
 
 def no_cache(past: Past) -> Decoder:

@@ -2,7 +2,7 @@
 
 A multiply-add counts as 2 FLOPs and elementwise work is not counted, as in ``mhsa_book.costs``.
 The tests compare each formula with a trace of the module, with its parameters, and with what
-``remember`` keeps.
+``kv_cache`` keeps.
 """
 
 from dataclasses import dataclass

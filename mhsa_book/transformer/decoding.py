@@ -15,8 +15,7 @@ from torch import Tensor
 
 from mhsa_book.transformer.ids import BOS, EOS, PAD
 from mhsa_book.transformer.model import EncoderDecoder
-from mhsa_lib.cache.fixed import remember_context
-from mhsa_lib.cache.remembering import remember
+from mhsa_lib.cache import kv_cache
 
 NextWord = Callable[[Tensor], Tensor]
 """Logits (sentence, word) for the word after the words so far, (sentence, token)."""
@@ -51,7 +50,7 @@ def remembering(model: EncoderDecoder, source: Tensor) -> Iterator[NextWord]:
     """The decoder reads the last word alone and remembers the rest.
 
     Every call has one word more than the call before. ``TypeError`` or ``ValueError`` for a
-    model whose attentions show no stages (``cache.remember``); ``to_attention`` gives those of
+    model whose attentions show no stages (``kv_cache``); ``to_attention`` gives those of
     a fused one.
 
     >>> model = EncoderDecoder(9, 8, 6, d_model=12, n_heads=3)
@@ -69,13 +68,18 @@ def remembering(model: EncoderDecoder, source: Tensor) -> Iterator[NextWord]:
                     f"{cache.n_tokens} words are remembered, but {n_before + 1} came; give one "
                     f"more than before, or open another block."
                 )
-        return model.decode(target[..., -1:], memory, first=n_before)[..., -1, :]
+        try:
+            return model.decode(target[..., -1:], memory, first=n_before)[..., -1, :]
+        except BaseException:
+            for cache in caches:  # layers before the one that failed are a word ahead
+                cache.crop(n_before)
+            raise
 
     layers: list[Any] = [*model.decoder]
     with ExitStack() as stack:
-        caches = [stack.enter_context(remember(layer.self_attention)) for layer in layers]
+        caches = [stack.enter_context(kv_cache(layer.self_attention)) for layer in layers]
         for layer in layers:
-            stack.enter_context(remember_context(layer.cross_attention))
+            stack.enter_context(kv_cache(layer.cross_attention, context=memory.rows))
         yield next_word
 
 

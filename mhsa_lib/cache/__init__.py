@@ -1,13 +1,10 @@
-"""Decode token by token: a cache that grows, and static ones whose memory may be a ring.
+"""Decode token by token: keep what later tokens need instead of computing it again.
 
-``remembering`` fills the ``growing`` cache of the five stages from outside, and
-``position_table`` is its index; ``fixed`` keeps what cross-attention makes of its context.
-``static`` has the caches of the fused modules, with the index in ``ring``. What both know about
-positions and padding is in ``positions``.
+``KVCache`` is the memory: it grows, is allocated once, or is a ring. The fused modules take it
+as ``cache=``; ``kv_cache`` fills one from the five stages while a block runs.
 """
 
-from mhsa_lib.cache.fixed import remember_context as remember_context
-from mhsa_lib.cache.growing import Cache as Cache
+from mhsa_lib.cache.driving import kv_cache as kv_cache
+from mhsa_lib.cache.memory import KVCache as KVCache
 from mhsa_lib.cache.positions import left_padded as left_padded
 from mhsa_lib.cache.positions import right_padded as right_padded
-from mhsa_lib.cache.remembering import remember as remember

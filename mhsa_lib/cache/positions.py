@@ -1,7 +1,7 @@
-"""What both caches know about positions: announced ones, padding, room, order, and masks.
+"""Positions of tokens in a cache: what a caller gives, whether it continues, and masks.
 
-Masks are rules about positions, and a token need not lie in the slot of its position; so a
-cache asks them about the positions that it keeps.
+A mask is a rule about positions, and with padding a token's row in a call is not its position.
+So a cache asks masks about the positions that it keeps.
 """
 
 from typing import Any
@@ -12,37 +12,43 @@ from torch import Tensor
 from mhsa_lib import checks, masks
 
 
-class Announced:
-    """Positions that a caller has announced; they wait for the call that succeeds.
+def right_padded(lengths: Any, n_tokens: int | None = None) -> Tensor:
+    """Return the positions of sequences whose padding comes last: (sequence, token).
 
-    >>> index = Announced()
-    >>> index.announce([[0, 1], [-1, 0]])
-    >>> index.waits
-    True
+    Padding is -1. Raises ``ValueError`` for lengths that ``n_tokens`` cannot hold.
+
+    >>> right_padded([3, 1]).tolist()
+    [[0, 1, 2], [0, -1, -1]]
     """
+    ends, token = _ends(lengths, n_tokens)
+    return torch.where(token < ends, token, -1)
 
-    _announced: Tensor | None = None
 
-    def announce(self, positions: Any) -> None:
-        """Positions (*batch, token) of the next call's tokens; -1 is padding; None: go on."""
-        self._announced = None if positions is None else whole_numbers("positions", positions)
+def left_padded(lengths: Any, n_tokens: int | None = None) -> Tensor:
+    """Return the positions of sequences whose padding comes first: (sequence, token).
 
-    @property
-    def waits(self) -> bool:
-        """Whether positions are announced for the next call."""
-        return self._announced is not None
+    Padding is -1. Raises ``ValueError`` for lengths that ``n_tokens`` cannot hold.
 
-    def nothing_waits(self) -> None:
-        """Refuse what would come between an announcement and its call."""
-        if self.waits:
-            raise ValueError(
-                "an announcement waits for the next call; make that call, or announce(None), "
-                "before sequences are reordered."
-            )
+    >>> left_padded([3, 1]).tolist()
+    [[0, 1, 2], [-1, -1, 0]]
+    """
+    ends, token = _ends(lengths, n_tokens)
+    start = token.numel() - ends
+    return torch.where(token >= start, token - start, -1)
+
+
+def _ends(lengths: Any, n_tokens: int | None) -> tuple[Tensor, Tensor]:
+    ends = whole_numbers("lengths", lengths)
+    n_tokens = int(ends.max()) if n_tokens is None else n_tokens
+    if (ends < 0).any() or (ends > n_tokens).any():
+        raise ValueError(
+            f"lengths {ends.tolist()} do not fit {n_tokens} tokens; each is 0 to {n_tokens}."
+        )
+    return ends[:, None], torch.arange(n_tokens, device="cpu")
 
 
 def whole_numbers(name: str, numbers: Any) -> Tensor:
-    """Whole numbers, at least one axis of them, on the CPU, where asking them costs nothing.
+    """Return whole numbers with at least one axis, on the CPU, where reading them is free.
 
     >>> whole_numbers("lengths", [1.5])
     Traceback (most recent call last):
@@ -58,36 +64,46 @@ def whole_numbers(name: str, numbers: Any) -> Tensor:
     return given.long()
 
 
-def continuing(announced: Tensor, start: Tensor, n_tokens: int) -> Tensor:
-    """What was announced, for every sequence, if it counts on from where each one ended.
+def continuing(
+    given: Tensor, ends: list[int], batch: tuple[int, ...], n_tokens: int
+) -> Tensor | None:
+    """Return the positions given for a call, (sequence, token), if they continue the cache.
 
-    >>> continuing(torch.tensor([[3, 4]]), torch.tensor([3]), n_tokens=2)
-    tensor([[3, 4]])
+    None means that every sequence simply goes on, without padding. Raises ``ValueError`` for
+    another number of tokens or sequences, and for a gap or a repetition.
+
+    >>> continuing(torch.tensor([[3, -1]]), ends=[3], batch=(1,), n_tokens=2)
+    tensor([[ 3, -1]])
+    >>> continuing(torch.tensor([[3, 4]]), ends=[3], batch=(1,), n_tokens=2) is None
+    True
     """
-    shape = (*start.shape, n_tokens)
-    fits = announced.ndim <= len(shape) and announced.shape[-1] == n_tokens
-    batch = zip(reversed(announced.shape[:-1]), reversed(start.shape), strict=False)
-    if not fits or any(size not in (1, room) for size, room in batch):
+    shape = (*batch, n_tokens)
+    fits = given.ndim <= len(shape) and given.shape[-1] == n_tokens
+    leading = zip(reversed(given.shape[:-1]), reversed(batch), strict=False)
+    if not fits or any(size not in (1, room) for size, room in leading):
         raise ValueError(
-            f"positions {tuple(announced.shape)} were announced, but x has {shape} tokens; "
-            f"announce one position for every token, or None to go on without."
+            f"positions {tuple(given.shape)} were given, but x has {shape} tokens; give one "
+            f"position for every token, -1 for padding."
         )
-    announced = announced.expand(shape)
-    rows = announced.reshape(start.numel(), n_tokens).tolist()
-    for row, begin in zip(rows, start.flatten().tolist(), strict=True):
+    if 0 in batch:
+        return None
+    given = given.expand(shape).reshape(len(ends), n_tokens)
+    padded = False
+    for row, end in zip(given.tolist(), ends, strict=True):
         real = [position for position in row if position != -1]
-        if real != list(range(begin, begin + len(real))):
+        padded |= len(real) < len(row)
+        if real != list(range(end, end + len(real))):
             raise ValueError(
-                f"positions {row} do not continue a sequence of {begin} tokens; they go on "
-                f"with {begin}, {begin + 1}, …, and -1 marks padding; announce them anew."
+                f"positions {row} do not continue a sequence of {end} tokens; its next "
+                f"positions are {end}, {end + 1}, …, and -1 marks padding."
             )
-    return announced
+    return given if padded else None
 
 
 def same_sequences(
-    kept: tuple[int, ...], place: torch.device, batch: tuple[int, ...], device: torch.device
+    kept: tuple[int, ...], place: Any, batch: tuple[int, ...], device: torch.device
 ) -> None:
-    """A call goes on with the sequences of the cache, on the device where they are kept.
+    """Refuse a call on other sequences, or on another device, than the cache holds.
 
     >>> cpu = torch.device("cpu")
     >>> same_sequences((2,), cpu, (3,), cpu)
@@ -107,23 +123,8 @@ def same_sequences(
         )
 
 
-def room(length: int | None, taken: int, coming: int) -> None:
-    """Room for the tokens that come, behind those that have; None is room without end.
-
-    >>> room(length=4, taken=3, coming=2)
-    Traceback (most recent call last):
-    ...
-    ValueError: the cache has room for 4 tokens of a sequence, 3 have come and 2 more come; ...
-    """
-    if length is not None and taken + coming > length:
-        raise ValueError(
-            f"the cache has room for {length} tokens of a sequence, {taken} have come and "
-            f"{coming} more come; give it a length of {taken + coming} or more."
-        )
-
-
 def checked_order(order: Any, sequences: tuple[int, ...]) -> Tensor:
-    """Which sequence every new one continues, if the cache of that batch holds them all.
+    """Return which sequence each new one continues, or raise ``ValueError``.
 
     >>> checked_order([1, 1, 0], (2,))
     tensor([1, 1, 0])
@@ -145,16 +146,16 @@ def checked_order(order: Any, sequences: tuple[int, ...]) -> Tensor:
     return order
 
 
-def asked(
+def masked_by_position(
     mask: Any, query: Tensor, key: Tensor, batch: tuple[int, ...], n_heads: int
 ) -> Tensor:
-    """A mask as a tensor, asked about the positions of queries and of keys, (*batch, token).
+    """Return a mask as a tensor, asked about positions of queries and keys, (*batch, token).
 
-    A predicate is a rule about positions; a boolean tensor is about slots. Padding, at
-    positions below 0, is never looked at and looks at nothing.
+    A predicate is a rule about positions; in a boolean tensor the keys are those positions in
+    order. Padding, at positions below 0, attends to nothing and nothing attends to it.
 
     >>> query, key = torch.tensor([[2]]), torch.tensor([[3, 1, 2]])
-    >>> asked(masks.causal, query, key, (1,), n_heads=1)
+    >>> masked_by_position(masks.causal, query, key, (1,), n_heads=1)
     tensor([[[[False,  True,  True]]]])
     """
     shape = (*batch, n_heads, query.shape[-1], key.shape[-1])
@@ -166,17 +167,17 @@ def asked(
     return allowed if mask is None else allowed & mask
 
 
-def within_window(mask: Any, rule: masks.Predicate | None) -> Any:
-    """The mask of a call to a cache that keeps what ``rule``, a window, reaches; None for all.
+def within_window(mask: Any, rule: masks.Predicate) -> Any:
+    """Return the mask of a call to a cache that keeps what ``rule``, a window, reaches.
 
-    Nobody looks further than the window, or the numbers would depend on how a text is cut.
+    No query sees further than the window: otherwise the numbers would depend on how a text is
+    divided into calls. Raises ``TypeError`` for a tensor, because in a ring a slot has no
+    position of its own.
 
     >>> within_window(masks.causal, masks.sliding_window(2))
     sliding_window(2)
     """
-    if rule is None or mask is rule:
-        return mask
-    if mask is None:
+    if mask is None or mask is rule:
         return rule
     if isinstance(mask, masks.Predicate):
         return rule if mask in (masks.causal, rule) else mask & rule
@@ -185,34 +186,3 @@ def within_window(mask: Any, rule: masks.Predicate | None) -> Any:
         "mask is a tensor, but under a window no slot has a position of its own; "
         "pass a predicate of mhsa_lib.masks."
     )
-
-
-def right_padded(lengths: Any, n_tokens: int | None = None) -> Tensor:
-    """Positions of sequences whose padding comes last: (sequence, token), padding -1.
-
-    >>> right_padded([3, 1]).tolist()
-    [[0, 1, 2], [0, -1, -1]]
-    """
-    ends, token = _ends(lengths, n_tokens)
-    return torch.where(token < ends, token, -1)
-
-
-def left_padded(lengths: Any, n_tokens: int | None = None) -> Tensor:
-    """Positions of sequences whose padding comes first: (sequence, token), padding -1.
-
-    >>> left_padded([3, 1]).tolist()
-    [[0, 1, 2], [-1, -1, 0]]
-    """
-    ends, token = _ends(lengths, n_tokens)
-    start = token.numel() - ends
-    return torch.where(token >= start, token - start, -1)
-
-
-def _ends(lengths: Any, n_tokens: int | None) -> tuple[Tensor, Tensor]:
-    ends = whole_numbers("lengths", lengths)
-    n_tokens = int(ends.max()) if n_tokens is None else n_tokens
-    if (ends < 0).any() or (ends > n_tokens).any():
-        raise ValueError(
-            f"lengths {ends.tolist()} do not fit {n_tokens} tokens; each is 0 to {n_tokens}."
-        )
-    return ends[:, None], torch.arange(n_tokens, device="cpu")

@@ -17,14 +17,14 @@ from torch import Tensor, nn
 
 from mhsa_lib import checks, copying, masks
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.cache.static import Decodes, KeyValueCache
+from mhsa_lib.cache.memory import KVCache
 from mhsa_lib.execution_mode import is_unmodified
 from mhsa_lib.fused import kernels, ragged
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
 from mhsa_lib.variants.grouped import standard_attention
 
 
-class FusedMultiHeadAttention(Decodes):
+class FusedMultiHeadAttention(nn.Module):
     """Multi-head attention with packed projections and a fused kernel.
 
     The same call gives the same bits in every run on one machine.
@@ -138,45 +138,21 @@ class FusedMultiHeadAttention(Decodes):
         attention.attend.scale = self.scale
         return attention.train(self.training)
 
-    def cache(
-        self,
-        batch: int,
-        length: int | None = None,
-        *,
-        window: int | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> KeyValueCache:
-        """An empty cache for ``length`` tokens of ``batch`` sequences: ``prefill``, ``step``.
-
-        With a ``window`` it is a ring, for a text of any length. Under autocast, ``dtype`` is
-        that of autocast; otherwise that of the weights, as it is when not given. ``ValueError``
-        for a context of another width, whose keys do not grow.
-        """
-        if self.d_context != self.d_model:
-            raise ValueError(
-                f"a cache grows with x, but d_context={self.d_context} is not "
-                f"d_model={self.d_model}; keys of a context do not change: use no cache."
-            )
-        weight = getattr(self.W_O, "weight", None)
-        like = weight if isinstance(weight, Tensor) else next(self.parameters())
-        options: dict[str, Any] = {"dtype": dtype or like.dtype, "device": like.device}
-        sizes = batch, self.n_kv_heads, length, self.d_head
-        return KeyValueCache(*sizes, window=window, **options)
-
     def forward(
         self,
         x: Tensor,
         context: Tensor | None = None,
         mask: Any = None,
-        cache: KeyValueCache | None = None,
+        cache: KVCache | None = None,
     ) -> Tokens:
         """As ``MultiHeadAttention.forward``; with a ``cache``, x continues its sequences.
 
         ``masks.causal``, ``sliding_window`` and ``padding`` say how far they reach, so that no
-        (query × key) tensor is made, except where it is small (``dispatch``). A pass with a
-        cache has no gradients. It raises ``ValueError`` for a context, several tokens without a
-        mask (each would attend to later ones), another batch, dtype or device, no room, or
-        positions that do not continue.
+        (query × key) tensor is made, except where it is small (``kernels``). A pass with a
+        cache has no gradients; several tokens need a mask, and padding is given by
+        ``with cache.at(positions)``. It raises ``ValueError`` for a context, several tokens
+        without a mask (each would attend to later ones), another batch, dtype or device, no
+        room, or positions that do not continue.
         """
         if cache is not None:
             checks.no_context(x, context)
@@ -192,14 +168,14 @@ class FusedMultiHeadAttention(Decodes):
         z = self._attend(*self._project(x, context), mask)
         return self.W_O(_concat(z))
 
-    def _continued(self, x: Tensor, mask: Any, cache: KeyValueCache) -> Tokens:
+    def _continued(self, x: Tensor, mask: Any, cache: KVCache) -> Tokens:
         """A pass over new tokens, which counts when W_O too has ended without an error."""
         q, k, v = self._project(x, None)
-        cache.begin(x, mask)
-        k, v = cache.extend(k, v)
-        z = self._attend(q, k, v, cache.may_look(mask, self.n_heads))
+        call = cache.begin(x.shape[:-2], x.shape[-2], x.device)
+        mask = call.attention_mask(mask, self.n_heads)
+        z = self._attend(q, call.append("k", k), call.append("v", v), mask)
         y = self.W_O(_concat(z))
-        cache.end()
+        call.commit()
         return y
 
     def _without_padding(

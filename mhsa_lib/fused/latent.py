@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from mhsa_lib import checks, copying, masks
-from mhsa_lib.cache.static import Decodes, PreallocatedCache
+from mhsa_lib.cache.memory import KVCache
 from mhsa_lib.execution_mode import has_no_hooks, is_unmodified
 from mhsa_lib.functional import concat_heads
 from mhsa_lib.fused import kernels
@@ -34,7 +34,7 @@ _NEVER_CALLED: dict[str, type[nn.Module]] = {
 """Parts of the five stages whose work a kernel does, and the class each must have."""
 
 
-class FusedLatentAttention(Decodes):
+class FusedLatentAttention(nn.Module):
     """A ``LatentAttention`` that writes no weights and decodes from its latents.
 
     Parameters
@@ -45,12 +45,12 @@ class FusedLatentAttention(Decodes):
     --------
     >>> mla, x = LatentAttention(12, 3, d_latent=4, d_rope=2), torch.randn(2, 5, 12)
     >>> fused = FusedLatentAttention.from_attention(mla)
-    >>> cache = fused.cache(batch=2, length=8)
-    >>> y = fused.prefill(x[:, :4], cache), fused.step(x[:, 4:], cache)
+    >>> cache = KVCache(max_length=8)
+    >>> y = [fused(part, mask=masks.causal, cache=cache) for part in x.split([4, 1], dim=1)]
     >>> torch.allclose(torch.cat(y, dim=1), mla(x, mask=masks.causal), atol=1e-6)
     True
     >>> cache
-    PreallocatedCache(5 tokens, 384 bytes)
+    KVCache(5 tokens, 384 bytes: latent (2, 8, 6))
     """
 
     def __init__(self, attention: Any) -> None:
@@ -76,28 +76,12 @@ class FusedLatentAttention(Decodes):
         )
         return deepcopy(self.attention)
 
-    def cache(
-        self,
-        batch: int,
-        length: int | None = None,
-        *,
-        window: int | None = None,
-        dtype: torch.dtype | None = None,
-    ) -> PreallocatedCache:
-        """An empty cache: ``latent`` (batch, 1, slot, d_latent + d_rope), nothing per head.
-
-        As ``FusedMultiHeadAttention.cache``.
-        """
-        like, rows = self.attention.W_O.weight, {"latent": (1, sum(self.widths))}
-        options: dict[str, Any] = {"dtype": dtype or like.dtype, "device": like.device}
-        return PreallocatedCache(batch, length, rows, window=window, **options)
-
     def forward(
         self,
         x: Tensor,
         context: Tensor | None = None,
         mask: Any = None,
-        cache: PreallocatedCache | None = None,
+        cache: KVCache | None = None,
     ) -> Tokens:
         """As ``LatentAttention.forward``; with a ``cache``, x continues its sequences.
 
@@ -111,18 +95,17 @@ class FusedLatentAttention(Decodes):
         with torch.no_grad():
             return self._continued(x, mask, cache)
 
-    def _continued(self, x: Tensor, mask: Any, cache: PreallocatedCache) -> Tensor:
+    def _continued(self, x: Tensor, mask: Any, cache: KVCache) -> Tensor:
         checks.tokens("x", x, self.d_model)
-        cache.begin(x, mask)
-        positions = cache.ring.positions(x.device)
+        call = cache.begin(x.shape[:-2], x.shape[-2], x.device)
+        mask, positions = call.attention_mask(mask, self.n_heads), call.positions
         q, latent, k_rope = self.attention.project(x, x, positions)
-        (rows,) = cache.extend(torch.cat([latent, k_rope], dim=-1)[:, None].to(q.dtype))
-        mask = cache.may_look(mask, self.n_heads)
-        if x.shape[-2] == 1 and self._is_bare():
-            y = self._absorbed(q, rows, mask, positions)
+        rows = call.append("latent", torch.cat([latent, k_rope], dim=-1).to(q.dtype))
+        if x.shape[-2] == 1 and x.ndim == 3 and self._is_bare():
+            y = self._absorbed(q, rows[:, None], mask, positions)
         else:
-            y = self._made(q, rows[:, 0].split(self.widths, dim=-1), mask, positions)
-        cache.end()
+            y = self._made(q, rows.split(self.widths, dim=-1), mask, positions)
+        call.commit()
         return y
 
     def _made(self, q: Tensor, latents: Any, mask: Any, positions: Any = None) -> Tensor:

@@ -182,7 +182,7 @@ class _Uncompiled:
                     self._stance = torch.compiler.set_stance("force_eager")
                 except RuntimeError as error:
                     raise RuntimeError(
-                        "trace, edit and remember cannot be compiled; put the with block "
+                        "trace, edit and kv_cache cannot be compiled; put the with block "
                         "around the compiled call, not into the compiled function."
                     ) from error
             self._n_open += 1

@@ -19,7 +19,7 @@ from jaxtyping import install_import_hook
 is_rank = __name__ == "__main__"
 with install_import_hook("mhsa_lib", "beartype.beartype") if is_rank else nullcontext():
     from mhsa_book.parallel import comparison
-    from mhsa_lib import masks, remember, trace
+    from mhsa_lib import KVCache, kv_cache, masks, trace
     from mhsa_lib.parallel.process_group import process_group
     from mhsa_lib.parallel.tensor_parallel import parallelize
     from tests.helpers.on_ranks_refused import refusals
@@ -122,13 +122,13 @@ def decoding(mesh):
         divided = parallelize(whole, mesh)
         with torch.no_grad():
             if kind.startswith("fused"):
-                cache = divided.cache(2, 6)
+                cache = KVCache(max_length=6)
                 steps = [divided(t, mask=masks.causal, cache=cache) for t in x.split(1, dim=1)]
                 heads = divided.n_kv_heads
             else:
-                with remember(divided) as cache:
+                with kv_cache(divided) as cache:
                     steps = [divided(t, mask=masks.causal) for t in x.split(1, dim=1)]
-                heads = 0 if "latent" in cache else cache["v_heads"].shape[1]
+                heads = 0 if "latent" in cache.wires else cache.wires["v_heads"].shape[1]
         found[kind] = [comparison.far(torch.cat(steps, dim=1), wanted), heads]
     return found
 

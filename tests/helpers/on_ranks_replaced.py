@@ -3,7 +3,7 @@
 from copy import deepcopy
 
 from mhsa_book.parallel import comparison
-from mhsa_lib import masks, remember
+from mhsa_lib import kv_cache, masks
 from mhsa_lib.parallel import exchange_heads
 from mhsa_lib.parallel.tensor_parallel import parallelize
 from tests.helpers.sharded import LATENT, drawn
@@ -45,7 +45,7 @@ def cached(mesh):
     divided = exchange_heads(whole, mesh)
     block = x.chunk(mesh.size(), dim=-2)[mesh.get_local_rank()]
     try:
-        with remember(divided):
+        with kv_cache(divided):
             divided(block, mask=masks.causal)
             divided(block, mask=masks.causal)
     except ValueError as error:

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from mhsa_book.conversions.align import aligned
-from mhsa_lib import FusedMultiHeadAttention, edit, remember, trace
+from mhsa_lib import FusedMultiHeadAttention, edit, kv_cache, trace
 from mhsa_lib.convert.grouping import pooled
 from mhsa_lib.parallel.one_rank import shard_of
 from tests.helpers.drawn import mha, rand
@@ -64,7 +64,7 @@ def test_what_changes_or_remembers_is_refused():
     attention = mha()
     with edit(attention, "z", torch.zeros_like):
         refuses(lambda: fuse(attention), "attend has a hook, edit.<locals>.replace, which has")
-    with remember(attention):
+    with kv_cache(attention):
         refuses(lambda: fuse(attention), "has a hook, ")
 
 

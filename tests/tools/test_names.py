@@ -28,7 +28,7 @@ def test_the_notebooks_need_what_their_version_has():
 def test_a_name_is_there_or_not():
     assert there("mhsa_lib.masks")
     assert there("mhsa_lib.masks.causal")
-    assert there("mhsa_lib.cache.static")
+    assert there("mhsa_lib.cache.memory")
     assert not there("mhsa_lib.masks.later")
     assert not there("mhsa_lib.later.causal")
     assert not there("mhsa_lib.attention.later.causal")

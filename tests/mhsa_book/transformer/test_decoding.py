@@ -122,7 +122,9 @@ def test_a_fused_model_writes_the_same_words_by_recomputing():
 
 def test_a_position_that_turns_keys_has_no_place_in_cross_attention():
     model = small(attention=lambda d_model, n: LatentAttention(d_model, n, 4, 2))
-    with pytest.raises(TypeError, match="places queries behind the keys, but a context stands"):
+    with pytest.raises(
+        TypeError, match="places queries behind the keys, but a context is next"
+    ):
         greedy(model, sources())
 
 

@@ -5,7 +5,7 @@ are tried again, wires are watched meanwhile. What comes out has to be what the 
 for each sequence by itself.
 """
 
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from mhsa_book.conversions.to_absorbed import AbsorbedLatentAttention
-from mhsa_lib import edit, masks, remember, trace
-from mhsa_lib.cache.static import PreallocatedCache
+from mhsa_lib import FusedMultiHeadAttention, KVCache, edit, kv_cache, masks, trace
+from mhsa_lib.fused.latent import FusedLatentAttention
 from tests.mhsa_lib.attack import attentions, rules
 from tests.mhsa_lib.attack.definitions import definition
 from tests.mhsa_lib.attack.draw import Draw
@@ -48,16 +48,14 @@ def case(draw: Draw) -> None:
     module = AbsorbedLatentAttention(source) if kind == "absorbed" else source
     draw.note(way=f"{kind} cache", dtype=dtype, legal=True)
     compute = definition(source)
-    preallocated = kind.startswith("fused")
+    fused = kind.startswith("fused")
     window = draw.one((None, None, 1, 2, 3, 5))
     batch, steps = draw.whole(1, 3), draw.whole(1, 7)
     sizes = [draw.one((1, 1, 1, 2, 3, 7)) for _ in range(steps)]
     total = sum(sizes)
-    length = (
-        None if draw.chance(0.3) and (window or not preallocated) else total + draw.whole(0, 2)
-    )
+    length = None if draw.chance(0.5) else total + draw.whole(0, 2)
     draw.note(batch=batch, calls=sizes, window=window, length=length)
-    sees = _mask(draw, batch, module.n_heads, total, window, preallocated)
+    sees = _mask(draw, batch, module.n_heads, total, window)
     draw.note(mode=(mode := draw.one(("grad", "no_grad", "inference", "mixed"))))
     draw.note(device=(draw.one(("cpu",) * 15 + ("meta",))))
     if draw.about["device"] == "meta":
@@ -67,17 +65,13 @@ def case(draw: Draw) -> None:
     with ExitStack() as stack:
         if mode != "mixed":
             stack.enter_context(MODES[mode]())
-        if preallocated:
-            with MODES[draw.one(tuple(MODES)) if mode == "mixed" else mode]():
-                cache = module.cache(batch, length, window=window)
-        else:
-            cache = stack.enter_context(remember(module, length=length, window=window))
+        cache = KVCache(length, window)
+        if not fused:
+            stack.enter_context(kv_cache(module, cache=cache))
         _run(draw, module, cache, compute, sizes, sees, window, dtype, length)
 
 
-def _mask(
-    draw: Draw, batch: int, n_heads: int, total: int, window: Any, preallocated: bool
-) -> Any:
+def _mask(draw: Draw, batch: int, n_heads: int, total: int, window: Any) -> Any:
     """A rule about positions; under a window, within it. None sees all there is."""
     # Several tokens without a mask are refused, unless a window hides the future.
     none = 1 if window is not None or max(draw.about["calls"]) <= 1 else 0
@@ -92,11 +86,7 @@ def _mask(
     if window is None:
         return sees
     within = lambda q, k: sees.rule(q, k) & (q >= k) & (q - k < window)  # noqa: E731
-    given = sees.given
-    if not preallocated:  # a growing cache only forgets; the mask says what is seen
-        own = masks.sliding_window(window)
-        given = own if given is None else given & own
-    return rules.Mask(given, within, sees.text)
+    return rules.Mask(sees.given, within, sees.text)
 
 
 def _run(draw, module, cache, compute, sizes, sees, window, dtype, length):
@@ -106,10 +96,10 @@ def _run(draw, module, cache, compute, sizes, sees, window, dtype, length):
     draw.note(ragged=ragged, events=(events := []))
     for call, n in enumerate(sizes):
         if draw.chance(0.06):
-            cache.forget()
-            events.append(f"forget before call {call}")
+            cache.reset()
+            events.append(f"reset before call {call}")
             done = Sequences.empty(batch, module.d_model)
-        if call and draw.chance(0.2) and cache.n_tokens and hasattr(cache, "reorder"):
+        if call and draw.chance(0.2) and cache.n_tokens:
             order = [draw.whole(0, batch - 1) for _ in range(batch)]
             events.append(f"reorder {order} before call {call}")
             cache.reorder(torch.tensor(order))
@@ -120,17 +110,17 @@ def _run(draw, module, cache, compute, sizes, sees, window, dtype, length):
             real = _padding(draw, batch, n)
         starts = torch.tensor([len(t) for t in done.tokens])
         positions = torch.where(real, starts[:, None] + real.cumsum(dim=1) - 1, -1)
-        announced = ragged and (not real.all() or draw.chance(0.2))
+        given = positions if ragged and (not real.all() or draw.chance(0.2)) else None
         if draw.chance(0.25):
-            _fails(draw, module, cache, x, dtype, length, call, announced and positions, events)
-        elif announced:
-            cache.announce(positions)
-        if isinstance(cache, PreallocatedCache) and draw.chance(0.05):
+            _fails(draw, module, cache, x, dtype, length, call, given, events)
+        if draw.chance(0.15) and window is None:
+            _is_cropped(draw, module, cache, x, given, events)
+        if _is_fused(module) and draw.chance(0.05):
             cache = deepcopy(cache)
         mode = draw.about["mode"]
         now = MODES[draw.one(tuple(MODES)) if mode == "mixed" else mode]
         with now(), torch.device(draw.about["device"]):
-            y = _watched(draw, module, cache, x, sees.given)
+            y = _watched(draw, module, cache, x, sees.given, given)
         if y.dtype is not dtype or y.shape != x.shape:
             raise Finding(f"call {call}: y is {y.dtype} {tuple(y.shape)}")
         for i in range(batch):
@@ -149,37 +139,58 @@ def _padding(draw: Draw, batch: int, n: int) -> Tensor:
     return token < lengths[:, None] if side == "right" else token >= n - lengths[:, None]
 
 
-def _watched(draw: Draw, module: Any, cache: Any, x: Tensor, mask: Any) -> Tensor:
-    """The call, at times by another name, or with a trace or an empty edit around it."""
-    if isinstance(cache, dict):
-        with ExitStack() as stack:
-            if draw.chance(0.15):
-                stack.enter_context(trace(module))
-            if draw.chance(0.15):
-                stack.enter_context(edit(module, draw.one(("scores", "weights")), lambda t: t))
-            return module(x, mask=mask)
-    if mask is cache.ring.rule and draw.chance(0.5):
-        return module.step(x, cache) if x.shape[1] == 1 else module(x, mask=mask, cache=cache)
-    return module(x, mask=mask, cache=cache)
+def _called(module: Any, cache: Any, x: Tensor, mask: Any, positions: Any) -> Tensor:
+    """A pass with padding, or without; a fused attention is given the cache."""
+    options = {"cache": cache} if _is_fused(module) else {}
+    with cache.at(positions) if positions is not None else nullcontext():
+        return module(x, mask=mask, **options)
+
+
+def _is_fused(module: Any) -> bool:
+    return isinstance(module, FusedMultiHeadAttention | FusedLatentAttention)
+
+
+def _watched(
+    draw: Draw, module: Any, cache: Any, x: Tensor, mask: Any, positions: Any
+) -> Tensor:
+    """The call, at times with a trace or an empty edit around it."""
+    with ExitStack() as stack:
+        if not _is_fused(module) and draw.chance(0.15):
+            stack.enter_context(trace(module))
+        if not _is_fused(module) and draw.chance(0.15):
+            stack.enter_context(edit(module, draw.one(("scores", "weights")), lambda t: t))
+        return _called(module, cache, x, mask, positions)
+
+
+def _is_cropped(draw, module, cache, x, positions, events):
+    """Draft tokens, NaN among them, that are dropped again."""
+    before = cache.lengths or 0
+    draft = x.clone()
+    if draw.chance(0.5):
+        draft.fill_(float("nan"))
+    with torch.no_grad():
+        try:
+            _called(module, cache, draft, masks.causal, positions)
+        except ValueError as error:
+            if "room for" not in str(error):
+                raise
+            return
+    cache.crop(before)
+    events.append("drafts dropped")
 
 
 def _fails(draw, module, cache, x, dtype, length, call, positions, events):
-    """A call that must fail, and leaves everything as it was; announced tokens stay so."""
-    kinds = ["width", "batch", "dtype", "mask", "mask dtype"]
-    kinds += ["overflow"] * (length is not None) + ["announcement"] * (positions is False)
+    """A call that must fail, and leaves everything as it was."""
+    kinds = ["width", "dtype", "mask", "mask dtype", "positions"]
+    kinds += ["overflow"] * (length is not None) + ["batch"] * (cache.n_tokens > 0)
+    kinds += ["dtype"] * (cache.n_tokens > 0)
     kind = draw.one(kinds)
     events.append(f"a call of wrong {kind} before call {call}")
-    if positions is not False:
-        cache.announce(positions)
-    bad, mask = x, None
+    bad, mask = x, masks.causal
     if kind == "width":
         bad = torch.cat([x, x], dim=-1)
     elif kind == "batch":
-        bad = torch.cat([x, x])
-        if cache.n_tokens == 0 and isinstance(cache, dict):
-            if positions is not False:
-                cache.announce(positions)
-            return  # the first call of a growing cache decides about the batch
+        bad, positions = torch.cat([x, x]), None
     elif kind == "dtype":
         bad = x.to(torch.float32 if dtype is torch.float64 else torch.float64)
     elif kind == "mask":
@@ -187,28 +198,16 @@ def _fails(draw, module, cache, x, dtype, length, call, positions, events):
     elif kind == "mask dtype":
         mask = torch.ones(1, 1)
     elif kind == "overflow":
-        bad = x.new_zeros(x.shape[0], length + 1, x.shape[2])
+        bad, positions = x.new_zeros(x.shape[0], length + 1, x.shape[2]), None
     else:
-        cache.announce(torch.full((x.shape[0], x.shape[1]), 10_000))
+        positions = torch.full((x.shape[0], x.shape[1]), 10_000)
     try:
-        if isinstance(cache, dict):
-            module(bad, mask=mask)
-        else:
-            module(bad, mask=mask, cache=cache)
+        _called(module, cache, bad, mask, positions)
     except (ValueError, TypeError) as error:
         if len(str(error)) < 20:
             raise Finding(f"{kind}: an error that explains nothing: {error}") from error
     else:
         raise Finding(f"a call of wrong {kind} was accepted")
-    if positions is False:
-        cache.announce(None)  # what was refused waits until it is taken back
-        return
-    if draw.chance(0.4):
-        cache.announce(positions)
-        events.append("announced again")
-    elif "failed" not in draw.about["way"]:
-        # what was announced is kept, or the next call is refused; nothing in between
-        draw.note(legal=False, way=f"{draw.about['way']} after a failed announced call")
 
 
 def _answers(compute, done, sees, y, real, dtype, call, module):

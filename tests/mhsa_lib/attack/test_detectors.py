@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from mhsa_lib import masks
-from mhsa_lib.cache.ring import RingIndex
+from mhsa_lib.cache.memory import Call
 from mhsa_lib.fused import kernels
 from mhsa_lib.masks.structure import Band, Structure
 from mhsa_lib.stages import Attend
@@ -55,8 +55,8 @@ def no_bias():
 
 
 def positions_off_by_one():
-    real = RingIndex.positions_kept
-    return patch.object(RingIndex, "positions_kept", lambda *args: real(*args) + 1)
+    real = Call._kept_positions
+    return patch.object(Call, "_kept_positions", lambda *args: real(*args) + 1)
 
 
 def an_edit_without_effect():

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib import edit, remember, trace
+from mhsa_lib import edit, kv_cache, trace
 from mhsa_lib.tracing.hooks import changes_nothing
 from tests.mhsa_lib.attack.draw import Draw
 from tests.mhsa_lib.attack.outcome import Finding, Skipped, same
@@ -55,8 +55,8 @@ def raises(draw: Draw, module: Any, x: Tensor, mask: Any, y: Tensor) -> None:
 def copied(draw: Draw, module: Any, x: Tensor, mask: Any, y: Tensor) -> None:
     """A copy made in a block is a plain attention, or none is made."""
     how = draw.one(("deepcopy", "pickle"), "copy")
-    inside = draw.one(("trace", "edit", "remember"), "inside")
-    context = {"trace": trace, "remember": remember}.get(inside)
+    inside = draw.one(("trace", "edit", "kv_cache"), "inside")
+    context = {"trace": trace, "kv_cache": kv_cache}.get(inside)
     draw.note(legal=False)
     with context(module) if context else edit(module, "z", torch.zeros_like):
         if how == "deepcopy":

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import edit, remember, trace, trace_ops
+from mhsa_lib import edit, kv_cache, trace, trace_ops
 from mhsa_lib.stages import stages_of
 from tests.mhsa_lib.attack.draw import Draw
 from tests.mhsa_lib.attack.outcome import Finding, identical
@@ -32,7 +32,7 @@ def watchers(draw: Draw, module: nn.Module, model: nn.Module) -> list[Any]:
         # not even a copy: other strides make matmul choose another order of its sum
         found.append(trace(of) if draw.chance(0.5) else edit(of, draw.one(wires), lambda t: t))
     if remembers:
-        found.insert(draw.whole(0, len(found)), remember(draw.one((module, model))))
+        found.insert(draw.whole(0, len(found)), kv_cache(draw.one((module, model))))
     return found
 
 

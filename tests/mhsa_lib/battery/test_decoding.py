@@ -4,9 +4,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from mhsa_lib import masks
-from mhsa_lib.cache.positions import left_padded, right_padded
-from mhsa_lib.cache.remembering import remember
+from mhsa_lib import KVCache, kv_cache, masks
+from mhsa_lib.cache import left_padded, right_padded
 from tests.helpers.drawn import rand
 from tests.mhsa_lib.battery.members import staged
 
@@ -19,7 +18,7 @@ PARTS = {(6,): (2,), (1,) * 6: (2,), (3, 1, 2): (), (1, 5): (2, 3)}
 def test_any_cut_into_calls_gives_the_numbers_of_one_pass(variant, attention, parts):
     x = rand(*PARTS[parts], 6, 12)
     for mask in (masks.causal, masks.sliding_window(3)):
-        with remember(attention):
+        with kv_cache(attention):
             found = [attention(part, mask=mask) for part in x.split(parts, dim=-2)]
         assert_close(torch.cat(found, dim=-2), attention(x, mask=mask))
 
@@ -31,8 +30,7 @@ def test_sequences_of_different_lengths_decode_as_if_alone(variant, attention, p
     positions, x = padded(lengths), rand(2, 4, 12)
     for item, prompt in enumerate(prompts):
         x[item, positions[item] >= 0] = prompt
-    with remember(attention) as cache:
-        cache.announce(positions)
+    with kv_cache(attention, positions):
         y = attention(x, mask=masks.causal)
         steps = [attention(later[:, i : i + 1], mask=masks.causal) for i in range(3)]
     for item, prompt in enumerate(prompts):
@@ -44,7 +42,8 @@ def test_sequences_of_different_lengths_decode_as_if_alone(variant, attention, p
 @staged
 def test_a_window_forgets_what_it_cannot_reach(variant, attention):
     x, mask = rand(2, 9, 12), masks.sliding_window(3)
-    with remember(attention, window=3) as cache:
+    with kv_cache(attention, cache=KVCache(window=3)) as cache:
         y = [attention(part, mask=mask) for part in x.split([4, 1, 2, 1, 1], dim=1)]
     assert_close(torch.cat(y, dim=1), attention(x, mask=mask))
-    assert cache.n_tokens == 2  # the token that comes next is the third
+    assert cache.lengths == [9, 9]
+    assert all(3 in wire.shape for wire in cache.wires.values())

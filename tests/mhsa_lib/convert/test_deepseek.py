@@ -13,7 +13,7 @@ from transformers.models.deepseek_v3 import modeling_deepseek_v3 as v3
 
 from mhsa_book.conversions.to_absorbed import AbsorbedLatentAttention
 from mhsa_lib import convert, masks, trace
-from mhsa_lib.cache.remembering import remember
+from mhsa_lib.cache import kv_cache
 from mhsa_lib.rope.rotary import HALVES, INTERLEAVED, reordered
 from tests.helpers.drawn import filled, rand
 from tests.helpers.theirs import theirs
@@ -105,14 +105,14 @@ def test_token_by_token_it_keeps_what_theirs_keeps(kind, scaling):
     ours, x, kept = convert.from_deepseek(source), rand(1, 12, 12), DynamicCache()
     expected, _ = theirs(source, rotary, x, cache=kept)
     absorbed = AbsorbedLatentAttention(ours)
-    with remember(absorbed) as cache:
+    with kv_cache(absorbed) as cache:
         y = [absorbed(part, mask=masks.causal) for part in x.split(1, dim=1)]
     assert_close(torch.cat(y, dim=1), expected)
-    assert_close(cache["latent"], kept.layers[0].keys[:, 0])
+    assert_close(cache.wires["latent"], kept.layers[0].keys[:, 0])
     turned = kept.layers[0].values[:, 0]
     if kind == "V3":  # theirs lays the pairs apart
         turned = reordered(turned, HALVES, INTERLEAVED)
-    assert_close(cache["k_rope"], turned)
+    assert_close(cache.wires["k_rope"], turned)
 
 
 @pytest.mark.parametrize("scaling", ["longrope", "dynamic"])
@@ -123,7 +123,7 @@ def test_a_text_whose_shared_keys_would_turn_again_is_refused(scaling):
     ours = convert.from_deepseek(deepseek("V3", rope_parameters=given)[0])
     x = rand(1, length + 2, 12)
     for form in (ours, AbsorbedLatentAttention(ours)):
-        with remember(form) as cache:
+        with kv_cache(form) as cache:
             form(x[:, : length - 1], mask=masks.causal)
             form(x[:, length - 1 : length], mask=masks.causal)
             words = (

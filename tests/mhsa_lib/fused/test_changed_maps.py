@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.utils import parametrize
 
-from mhsa_lib import FusedMultiHeadAttention
+from mhsa_lib import FusedMultiHeadAttention, KVCache, masks
 from tests.mhsa_lib.fused.pairs import LENGTHS, both, passes, same
 
 
@@ -114,4 +114,7 @@ def test_a_wrapper_without_a_weight_works():
     fused.W_O = nn.Sequential(fused.W_O)
     fused.W_O.register_forward_hook(lambda module, args, y: y + 1.0)
     torch.testing.assert_close(fused(x), expected)
-    assert fused.cache(1, 4).k.dtype is torch.float32
+    cache = KVCache(max_length=4)
+    torch.testing.assert_close(
+        fused(x, mask=masks.causal, cache=cache), fused(x, mask=masks.causal)
+    )

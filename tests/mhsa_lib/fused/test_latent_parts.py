@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from mhsa_lib import edit, masks
+from mhsa_lib import KVCache, edit, masks
 from mhsa_lib.fused.latent import FusedLatentAttention
 from mhsa_lib.stages import Attend
 from mhsa_lib.variants import LatentAttention
@@ -16,7 +16,7 @@ def _fused_with_cache():
     fused = FusedLatentAttention.from_attention(
         filled(LatentAttention(12, 3, 4, 2)).double().eval()
     )
-    return fused, fused.cache(batch=2, length=8)
+    return fused, KVCache(max_length=8)
 
 
 def test_a_hook_on_what_could_be_absorbed_acts_at_every_step():
@@ -24,7 +24,7 @@ def test_a_hook_on_what_could_be_absorbed_acts_at_every_step():
     split, x = fused.attention.split, rand(2, 4, 12)
     for W in (split.W_UK, split.W_UV):
         W.register_forward_hook(lambda module, args, out: 2 * out)
-    parts = [fused.prefill(x[:, :3], cache), fused.step(x[:, 3:], cache)]
+    parts = [fused(x[:, :3], mask=masks.causal, cache=cache), fused(x[:, 3:], cache=cache)]
     assert_close(torch.cat(parts, dim=1), fused(x, mask=masks.causal))
 
 
@@ -34,8 +34,8 @@ def test_so_does_a_bias_that_was_added():
         W = getattr(attention.split, name)
         setattr(attention.split, name, nn.Linear(W.in_features, W.out_features).double())
     fused, x = FusedLatentAttention.from_attention(filled(attention)), rand(2, 4, 12)
-    cache = fused.cache(batch=2, length=8)
-    parts = [fused.prefill(x[:, :3], cache), fused.step(x[:, 3:], cache)]
+    cache = KVCache(max_length=8)
+    parts = [fused(x[:, :3], mask=masks.causal, cache=cache), fused(x[:, 3:], cache=cache)]
     assert_close(torch.cat(parts, dim=1), attention(x, mask=masks.causal))
 
 
@@ -44,7 +44,7 @@ def test_an_edit_of_split_acts_at_every_step(wire):
     fused, cache = _fused_with_cache()
     x = rand(2, 4, 12)
     with edit(fused, wire, torch.zeros_like):
-        parts = [fused.prefill(x[:, :3], cache), fused.step(x[:, 3:], cache)]
+        parts = [fused(x[:, :3], mask=masks.causal, cache=cache), fused(x[:, 3:], cache=cache)]
         whole = fused(x, mask=masks.causal)
     assert_close(torch.cat(parts, dim=1), whole)
 
@@ -85,7 +85,7 @@ def test_an_edit_of_a_stage_that_is_never_called_is_refused(wire):
     fused, cache = _fused_with_cache()
     x = rand(2, 1, 12)
     with edit(fused, wire, torch.zeros_like):
-        for call in (lambda: fused(x), lambda: fused.step(x, cache)):
+        for call in (lambda: fused(x), lambda: fused(x, cache=cache)):
             with pytest.raises(ValueError, match="never calls it; use to_attention"):
                 call()
     fused(x)

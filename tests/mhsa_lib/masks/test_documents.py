@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, masks
-from mhsa_lib.cache import remember
+from mhsa_lib.cache import KVCache, kv_cache
 from tests.helpers.drawn import filled, rand
 
 IDS = torch.tensor([[0, 0, 0, 1, 1, 2], [7, 7, 3, 3, -1, -1]])
@@ -64,28 +64,28 @@ def test_documents_decode_through_every_cache(parts):
     fused, x = attention(FusedMultiHeadAttention), rand(2, 6, 12)
     mask, staged = masks.causal & masks.documents(IDS), fused.to_attention()
     whole = alone(staged, x, IDS)
-    cache = fused.cache(2, 8)
+    cache = KVCache(8)
     found = [fused(part, mask=mask, cache=cache) for part in x.split(parts, dim=1)]
     assert_close(torch.cat(found, dim=1), whole, rtol=0, atol=1e-12)
-    with remember(staged):
+    with kv_cache(staged):
         found = [staged(part, mask=mask) for part in x.split(parts, dim=1)]
     assert_close(torch.cat(found, dim=1), whole, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("ids", [IDS, IDS[0]], ids=["of a batch", "of all"])
-def test_documents_decode_through_rings_and_announced_positions(ids):
+def test_documents_decode_through_rings_and_given_positions(ids):
     fused, x = attention(FusedMultiHeadAttention), rand(2, 6, 12)
     mask, rows = masks.documents(ids), ids.expand(2, -1)
     near = same(rows) & masks.sliding_window(2).dense(6, 6)
-    cache = fused.cache(2, window=2)
+    cache = KVCache(window=2)
     found = [fused(part, mask=mask, cache=cache) for part in x.split([3, 1, 2], dim=1)]
     expected = fused.to_attention()(x, mask=near)
     assert_close(torch.cat(found, dim=1), expected, rtol=0, atol=1e-12)
-    cache = fused.cache(2, 8)
-    cache.announce([[0, 1, 2, 3], [0, 1, 2, -1]])
-    fused(x[:, :4], mask=masks.causal & mask, cache=cache)
-    cache.announce([[4], [3]])
-    last = fused(torch.stack([x[0, 4:5], x[1, 3:4]]), mask=masks.causal & mask, cache=cache)
+    cache = KVCache(8)
+    with cache.at([[0, 1, 2, 3], [0, 1, 2, -1]]):
+        fused(x[:, :4], mask=masks.causal & mask, cache=cache)
+    with cache.at([[4], [3]]):
+        last = fused(torch.stack([x[0, 4:5], x[1, 3:4]]), mask=masks.causal & mask, cache=cache)
     expected = fused.to_attention()(x, mask=same(rows) & masks.causal.dense(6, 6))
     assert_close(last[:, 0], expected[[0, 1], [4, 3]], rtol=0, atol=1e-12)
 
@@ -127,7 +127,7 @@ def test_a_token_without_an_id_is_refused():
     fused = attention(FusedMultiHeadAttention)
     with pytest.raises(ValueError, match=words):
         fused(rand(2, 7, 12), mask=masks.documents(IDS))
-    cache = fused.cache(2, window=2)
+    cache = KVCache(window=2)
     fused.prefill(rand(2, 6, 12), cache)
     with pytest.raises(ValueError, match=words):
         fused(rand(2, 1, 12), mask=masks.documents(IDS), cache=cache)

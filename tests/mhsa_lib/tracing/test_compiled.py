@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from mhsa_lib import edit, masks, remember, trace
+from mhsa_lib import edit, kv_cache, masks, trace
 from tests.helpers.drawn import mha, rand
 from tests.mhsa_lib.tracing.attached import hooks
 
@@ -86,7 +86,7 @@ def test_compiled_code_remembers(compiled):
     attention, call, counter = compiled
     x, n_compiled = rand(2, 5, 12), counter.frame_count
     whole = call(x)
-    with remember(attention) as cache:
+    with kv_cache(attention) as cache:
         found = [call(part) for part in x.split([3, 1, 1], dim=1)]
     assert cache.n_tokens == 5
     assert_close(torch.cat(found, dim=1), whole)
@@ -100,7 +100,7 @@ def test_the_wrapper_that_torch_gives_may_be_passed_itself():
     attention, x = mha(), rand(2, 5, 12)
     wrapper = torch.compile(attention, backend="eager")
     wrapper(x)
-    with trace(wrapper) as wires, edit(wrapper, "z", torch.zeros_like), remember(wrapper):
+    with trace(wrapper) as wires, edit(wrapper, "z", torch.zeros_like), kv_cache(wrapper):
         assert not wrapper(x, mask=masks.causal).any()
     assert (wires.name, len(wires)) == ("MultiHeadAttention", 11)
 
@@ -133,7 +133,7 @@ def test_a_block_inside_a_compiled_function_is_refused():
         with edit(attention, "z", torch.zeros_like):
             return attention(x)
 
-    words = "trace, edit and remember cannot be compiled; put the with block around"
+    words = "trace, edit and kv_cache cannot be compiled; put the with block around"
     with pytest.raises(Exception, match=words):
         torch.compile(cut, backend="eager")(x)
     torch.compiler.reset()
@@ -143,9 +143,9 @@ def test_a_block_inside_a_compiled_function_is_refused():
 FIRST = """
 import sys, warnings, torch
 warnings.simplefilter("ignore")
-from mhsa_lib import MultiHeadAttention, masks, remember, trace
+from mhsa_lib import MultiHeadAttention, masks, kv_cache, trace
 m, x = MultiHeadAttention(12, 3).double(), torch.randn(2, 5, 12).double()
-with trace(m) as wires, remember(m) as cache:
+with trace(m) as wires, kv_cache(m) as cache:
     assert "torch._dynamo" not in sys.modules, "a block imports the compiler: some seconds"
     c = torch.compile(m, backend="eager")
     y = [c(part, mask=masks.causal) for part in x.split([3, 1, 1], dim=1)]
@@ -172,6 +172,6 @@ def test_where_torch_cannot_be_told_to_a_compiled_model_is_refused(monkeypatch, 
         model.attention._compiled_call_impl = print
     monkeypatch.delattr(torch.compiler, "set_stance", raising=False)
     words = r"attention was compiled, and before torch 2\.6 .*or update torch"
-    for block in (trace, remember, lambda model: edit(model, "z", torch.abs)):
+    for block in (trace, kv_cache, lambda model: edit(model, "z", torch.abs)):
         with pytest.raises(ValueError, match=words), block(model):
             pass

@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from mhsa_lib import edit, remember, trace
+from mhsa_lib import edit, kv_cache, trace
 from tests.helpers.drawn import mha, rand
 
 
 @pytest.mark.bothways
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
 @pytest.mark.filterwarnings("ignore:Sparse CSR tensor support:UserWarning")
-@pytest.mark.parametrize("tool", [trace, remember, lambda attention: edit(attention, "z", abs)])
+@pytest.mark.parametrize("tool", [trace, kv_cache, lambda attention: edit(attention, "z", abs)])
 def test_nested_and_sparse_tensors_are_refused(tool):
     attention, parts = mha(), [rand(3, 12), rand(2, 12)]
     for layout in (torch.strided, torch.jagged):

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from mhsa_lib import MultiHeadAttention, edit, masks, remember, trace
+from mhsa_lib import MultiHeadAttention, edit, kv_cache, masks, trace
 from mhsa_lib.tracing.hooks import Hooks
 from tests.helpers.drawn import mha, rand
 from tests.mhsa_lib.tracing.attached import hooks
@@ -15,7 +15,7 @@ from tests.mhsa_lib.tracing.attached import hooks
 def test_a_copy_made_inside_a_block_is_a_plain_module():
     attention, x = mha(), rand(2, 5, 12)
     plain = attention(x)
-    with edit(attention, "z", torch.zeros_like), trace(attention) as wires, remember(attention):
+    with edit(attention, "z", torch.zeros_like), trace(attention) as wires, kv_cache(attention):
         twin = copy.deepcopy(attention)
         assert torch.equal(twin(x), plain)
         assert list(wires) == []
@@ -26,7 +26,7 @@ def test_a_copy_made_inside_a_block_is_a_plain_module():
 BLOCKS = {
     "trace": trace,
     "edit": lambda model: edit(model, "z", torch.abs),
-    "remember": remember,
+    "kv_cache": kv_cache,
 }
 each = pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS)
 
@@ -56,7 +56,7 @@ def test_a_generator_that_is_given_up_leaves_no_hook(block):
     def passes():
         with block(attention):
             while True:
-                yield attention(rand(2, 5, 12), mask=masks.causal)
+                yield attention(rand(2, 1, 12))
 
     waiting = passes()
     next(waiting)

@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 from torch.utils.checkpoint import checkpoint
 
-from mhsa_lib import edit, masks, remember, trace
+from mhsa_lib import edit, kv_cache, masks, trace
 from tests.helpers.drawn import mha, rand
 from tests.mhsa_lib.tracing.attached import hooks
 
@@ -69,7 +69,7 @@ def test_four_threads_decode_with_one_module_and_each_from_its_own_cache():
     def work(i):
         for _ in range(10):
             x = rand(1 + i, 6, 12)
-            with remember(attention) as cache:
+            with kv_cache(attention) as cache:
                 parts = [attention(p, mask=masks.causal) for p in x.split([3, 1, 2], dim=1)]
             assert cache.n_tokens == 6
             assert_close(torch.cat(parts, dim=1), attention(x, mask=masks.causal))
@@ -81,7 +81,7 @@ def test_four_threads_decode_with_one_module_and_each_from_its_own_cache():
 def test_a_thread_without_a_block_gets_the_plain_function():
     attention, x = mha(), rand(2, 5, 12)
     plain, found = attention(x), []
-    with trace(attention) as wires, edit(attention, "z", torch.zeros_like), remember(attention):
+    with trace(attention) as wires, edit(attention, "z", torch.zeros_like), kv_cache(attention):
         thread = threading.Thread(target=lambda: found.append(attention(x)))
         thread.start()
         thread.join()
@@ -111,7 +111,7 @@ def test_a_pass_that_a_backward_thread_computes_again_is_edited_too():
 def test_replicas_in_threads_of_their_own_are_refused():
     """``nn.DataParallel`` calls what ``replicate`` makes of a module."""
     attention, x = mha(), rand(2, 5, 12)
-    for block in (trace, remember, lambda model: edit(model, "z", torch.abs)):
+    for block in (trace, kv_cache, lambda model: edit(model, "z", torch.abs)):
         with block(attention):
             replica = attention._replicate_for_data_parallel()
             replica.project = attention.project._replicate_for_data_parallel()

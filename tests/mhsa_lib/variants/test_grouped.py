@@ -11,7 +11,7 @@ from torch.testing import assert_close
 from mhsa_book import naive
 from mhsa_book.costs import variant_costs
 from mhsa_lib import MultiHeadAttention, edit, masks, trace
-from mhsa_lib.cache.remembering import remember
+from mhsa_lib.cache import kv_cache
 from mhsa_lib.functional import share_heads
 from mhsa_lib.variants import GroupedQueryAttention, MultiQueryAttention
 from tests.helpers.drawn import filled, rand
@@ -112,10 +112,10 @@ def test_parameters_flops_and_cache_are_those_of_the_formula(heads, d_head, n):
     costs = variant_costs.grouped(12, n_heads, n_kv_heads, n=n, d_head=d_head)
     maps = {"W_O": attention.W_O} | dict(attention.project.named_children())
     assert {name: W.weight.numel() for name, W in maps.items()} == costs.parameters
-    with remember(attention) as cache, trace(attention) as wires:
+    with kv_cache(attention) as cache, trace(attention) as wires:
         attention(rand(n, 12), mask=masks.causal)
     assert {name: s.flops for name, s in wires.steps.items() if s.flops} == costs.flops
-    assert {name: wire.numel() // n for name, wire in cache.items()} == costs.cached
+    assert {name: wire.numel() // n for name, wire in cache.wires.items()} == costs.cached
     assert cache.bytes == costs.cache_bytes(n, itemsize=8)
 
 

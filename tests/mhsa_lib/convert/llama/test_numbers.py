@@ -11,7 +11,7 @@ from transformers import DynamicCache
 from mhsa_book.conversions.pairing import with_pairing
 from mhsa_book.costs import variant_costs
 from mhsa_lib import convert, masks, trace
-from mhsa_lib.cache.remembering import remember
+from mhsa_lib.cache import kv_cache
 from mhsa_lib.rope.rotary import INTERLEAVED
 from tests.helpers.drawn import rand
 from tests.mhsa_lib.convert.llama.layers import KINDS, both, each, source, theirs, width
@@ -42,14 +42,14 @@ def test_token_by_token_it_equals_the_cached_decoding_of_the_source(kind, dtype)
     module = source(kind, dtype)
     ours, x = convert.from_llama(module), rand(2, 7, width(module)).to(dtype)
     theirs_kept = DynamicCache()
-    with remember(ours) as kept:
+    with kv_cache(ours) as kept:
         for start, end in ((0, 4), (4, 5), (5, 7)):
             part = x[:, start:end]
             expected, _ = theirs(module, part, start=start, cache=theirs_kept)
             close(ours(part, mask=masks.causal), expected)
     layer = theirs_kept.layers[0]
-    close(kept["k_rotated"], layer.keys)
-    close(kept["v_heads"], layer.values)
+    close(kept.wires["k_rotated"], layer.keys)
+    close(kept.wires["v_heads"], layer.values)
     costs = variant_costs.grouped(width(module), 4, 2, n=1, d_head=6)
     assert kept.bytes == 2 * costs.cache_bytes(7, itemsize=dtype.itemsize)
 

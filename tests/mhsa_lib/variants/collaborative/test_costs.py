@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mhsa_book.costs import variant_costs
 from mhsa_lib import masks, trace
-from mhsa_lib.cache.remembering import remember
+from mhsa_lib.cache import kv_cache
 from mhsa_lib.variants import CollaborativeAttention
 
 SIZE = st.integers(1, 5)
@@ -27,6 +27,6 @@ def test_the_formula_is_what_is_learned_computed_and_kept(
         layer(torch.randn(n, d_model))
     counted = {name: step.flops for name, step in wires.steps.items() if step.flops}
     assert formula.flops == counted
-    with remember(layer) as cache:
+    with kv_cache(layer) as cache:
         layer(torch.randn(n, d_model), mask=masks.causal)
-    assert formula.cached == {name: wire.numel() // n for name, wire in cache.items()}
+    assert formula.cached == {name: wire.numel() // n for name, wire in cache.wires.items()}

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from mhsa_lib import masks, trace
-from mhsa_lib.cache.remembering import remember
+from mhsa_lib.cache import kv_cache
 from mhsa_lib.variants import ComposedAttention
 from mhsa_lib.variants.composed import LowRank, Static, five_branches
 from tests.mhsa_lib.variants.stored import numbers, stored_cases
@@ -72,7 +72,7 @@ def test_where_their_prefill_drops_the_identity_ours_keeps_it():
     wrong, right = CASES[DEFECTIVE], CASES["layer_static_causal"]
     assert wrong["weights"] == right["weights"]
     layer, x = of_the_authors(right), numbers(right["inputs"]["x"])
-    with remember(layer):
+    with kv_cache(layer):
         steps = [layer(x[:, i : i + 1], mask=masks.causal) for i in range(x.shape[1])]
     assert (torch.cat(steps, dim=1) - numbers(right["outputs"]["y"])).abs().max() < NEAR
     assert (torch.cat(steps, dim=1) - numbers(wrong["outputs"]["y"])).abs().max() > 0.01

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mhsa_book.costs import variant_costs
 from mhsa_lib import masks, trace
-from mhsa_lib.cache.remembering import remember
+from mhsa_lib.cache import kv_cache
 from mhsa_lib.variants import ComposedAttention
 
 
@@ -27,9 +27,9 @@ def test_the_formula_counts_what_the_module_has_does_and_keeps(n_heads, rank, d_
     with trace(layer) as wires:
         layer(torch.randn(n, 7))
     assert {wire: s.flops for wire, s in wires.steps.items() if s.flops} == costs.flops
-    with remember(layer) as cache:
+    with kv_cache(layer) as cache:
         layer(torch.randn(n, 7), mask=masks.causal)
-    assert {wire: kept.numel() // n for wire, kept in cache.items()} == costs.cached
+    assert {wire: kept.numel() // n for wire, kept in cache.wires.items()} == costs.cached
 
 
 def test_the_cost_in_the_words_of_the_docstring():

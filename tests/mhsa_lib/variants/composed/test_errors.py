@@ -5,7 +5,7 @@ import torch
 
 from mhsa_book.costs import variant_costs
 from mhsa_lib import masks
-from mhsa_lib.cache.remembering import remember
+from mhsa_lib.cache import kv_cache
 from mhsa_lib.variants import ComposedAttention
 from mhsa_lib.variants.composed import Compose, Gate, LowRank, Static
 from tests.helpers.drawn import rand
@@ -77,9 +77,9 @@ def test_bad_sizes_are_refused_with_a_repair(build, error, words):
 @pytest.mark.bothways
 def test_a_cache_of_another_batch_is_refused_and_stays():
     layer = attention()
-    with remember(layer) as cache:
+    with kv_cache(layer) as cache:
         layer(rand(2, 3, 12), mask=masks.causal)
-        before = {wire: value.clone() for wire, value in cache.items()}
+        before = {wire: value.clone() for wire, value in cache.wires.items()}
         with pytest.raises(ValueError, match=r"sequences of batch \(2,\), but x has \(3,\)"):
             layer(rand(3, 1, 12), mask=masks.causal)
-        assert all(torch.equal(cache[wire], before[wire]) for wire in before)
+        assert all(torch.equal(cache.wires[wire], before[wire]) for wire in before)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mhsa_book.conversions.to_absorbed import AbsorbedLatentAttention
 from mhsa_book.costs import variant_costs
 from mhsa_lib import masks, trace
-from mhsa_lib.cache.remembering import remember
+from mhsa_lib.cache import kv_cache
 from tests.helpers.drawn import rand
 from tests.mhsa_lib.variants.latent.layers import cases, latent
 
@@ -34,7 +34,7 @@ def test_one_more_token_after_many(absorb):
     sizes = {"d_model": 12, "n_heads": 3, "d_latent": 5, "d_rope": 2, "d_q_latent": 7}
     mla = latent(**sizes)
     form = AbsorbedLatentAttention(mla) if absorb else mla
-    with remember(form):
+    with kv_cache(form):
         form(rand(99, 12), mask=masks.causal)
         found = counted(form, rand(1, 12))
     assert found == variant_costs.latent(**sizes, n=1, n_key=100, absorbed=absorb).flops

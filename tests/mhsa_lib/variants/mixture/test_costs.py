@@ -5,7 +5,7 @@ import torch
 
 from mhsa_book.costs import variant_costs
 from mhsa_lib import masks, trace
-from mhsa_lib.cache.remembering import remember
+from mhsa_lib.cache import kv_cache
 from mhsa_lib.variants import MixtureOfHeadAttention
 
 
@@ -19,11 +19,11 @@ def test_costs_are_those_of_a_pass_for_any_number_of_active_heads(n_shared, d_he
         assert sum(formula.parameters.values()) == learned
         for name, parameter in layer.named_parameters():
             assert formula.parameters[name.split(".")[-2]] == parameter.numel()
-        with trace(layer) as wires, remember(layer) as cache:
+        with trace(layer) as wires, kv_cache(layer) as cache:
             layer(torch.randn(7, 24), mask=masks.causal)
         counted = {name: step.flops for name, step in wires.steps.items() if step.flops}
         assert counted == {name: flops for name, flops in formula.flops.items() if flops}
-        assert {name: wire.numel() // 7 for name, wire in cache.items()} == formula.cached
+        assert {name: wire.numel() // 7 for name, wire in cache.wires.items()} == formula.cached
 
 
 def test_the_router_costs_d_model_times_two_more_than_the_heads():
