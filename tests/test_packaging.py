@@ -127,3 +127,10 @@ def test_a_release_has_the_wheel_that_the_first_cell_names(site):
     assert f'test -f "/tmp/wheel/{expected}"' in workflow
     (pushed,) = re.findall(r'tags: \["(.*)"\]', workflow)
     assert fnmatch(f"v{named[1]}", pushed)
+
+
+def test_every_file_of_the_packages_is_in_the_wheel(site):
+    files = [path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.is_file()]
+    names = [path.relative_to(ROOT) for path in files if path.suffix != ".pyc"]
+    assert len(names) > 500
+    assert [str(name) for name in names if not (site / name).exists()] == []
