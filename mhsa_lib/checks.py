@@ -395,34 +395,15 @@ def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
 _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
-def lengths(given: Any) -> Tensor:
-    """Whole numbers, one for each sequence of a batch, none below 0: a list, array or tensor.
+def whole_numbers(name: str, one_each: str, given: Any, example: str) -> Tensor:
+    """Integers, one for each of something: a list, an array or a tensor.
 
-    >>> lengths([3, -1])
-    Traceback (most recent call last):
-    ...
-    ValueError: lengths=[3, -1] holds a negative length; the least is 0.
-    """
-    words = f"lengths are whole numbers, one per sequence, not {given!r}; say [3, 4]."
-    ends = _whole_numbers(given, words)
-    if (ends < 0).any():
-        raise ValueError(f"lengths={ends.tolist()} holds a negative length; the least is 0.")
-    return ends
-
-
-def document_ids(given: Any) -> Tensor:
-    """Whole numbers (…, seq), the document of every token: a list, array or tensor.
-
-    >>> document_ids([0.5, 1.0])
+    >>> whole_numbers("ids", "one for each token", [0.5, 1.0], "[0, 0, 1]")
     Traceback (most recent call last):
     ...
     TypeError: ids are whole numbers, one for each token, not [0.5, 1.0]; say [0, 0, 1].
     """
-    words = f"ids are whole numbers, one for each token, not {given!r}; say [0, 0, 1]."
-    return _whole_numbers(given, words)
-
-
-def _whole_numbers(given: Any, words: str) -> Tensor:
+    words = f"{name} are whole numbers, {one_each}, not {given!r}; say {example}."
     try:
         # On a CPU even under a default device that holds no numbers, such as meta.
         numbers = given if isinstance(given, Tensor) else torch.as_tensor(given, device="cpu")
