@@ -1,33 +1,16 @@
 """What a caller may pass: errors that name the values, the rule and a repair.
 
-Everything a caller can get wrong is checked here, once, so that the mathematics stays free of
-it. Mistakes in a type are ``TypeError``, mistakes in a value ``ValueError``.
+Everything is checked here, once, so that the mathematics stays free of it. A mistake in a type
+raises ``TypeError``, one in a value ``ValueError``.
 """
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-# --- numbers and words --------------------------------------------------------------------
-
-
-def text(name: str, given: str) -> None:
-    """Text of whole characters: no lone surrogate, half of one, which no file can hold.
-
-    >>> text("tokens", "a" + chr(0xD83D))
-    Traceback (most recent call last):
-    ...
-    ValueError: tokens holds half of a character, U+D83D at 1; pass the whole character, ...
-    """
-    for place, letter in enumerate(given):
-        if "\ud800" <= letter <= "\udfff":
-            raise ValueError(
-                f"{name} holds half of a character, U+{ord(letter):X} at {place}; pass the "
-                f'whole character, or text.encode("utf-8", "replace").decode("utf-8").'
-            )
+# --- numbers ------------------------------------------------------------------------------
 
 
 def positive(**sizes: int) -> None:
@@ -115,27 +98,21 @@ def heads(keep: Any, n_heads: int) -> list[int]:
     ValueError: keep=[2, 3] names head 3, but n_heads=3, so heads are 0 to 2; pass numbers ...
     """
     given = getattr(keep, "tolist", lambda: keep)()
-    try:
-        given = list(given)
-    except TypeError as error:
-        raise TypeError(
-            f"keep={given!r} is no list of heads; pass their numbers, [0, 1], say."
-        ) from error
-    named = []
-    for head in given:
-        # Numbers of NumPy and of torch become Python's; only then is a bool told from an int.
-        head = getattr(head, "tolist", lambda head=head: head)()
+    if not hasattr(given, "__iter__"):
+        raise TypeError(f"keep={given!r} is no list of heads; pass their numbers, [0, 1], say.")
+    given = list(given)
+    # Numbers of NumPy and of torch become Python's; only then is a bool told from an int.
+    named = [getattr(head, "tolist", lambda head=head: head)() for head in given]
+    for head in named:
         if isinstance(head, bool):
             raise TypeError(
                 f"keep={given} says yes or no where it should name heads; pass the numbers of "
                 f"those to keep (of a tensor, keep.nonzero().flatten())."
             )
-        try:
-            named.append(index(head))
-        except TypeError as error:
+        if not hasattr(head, "__index__"):
             raise TypeError(
                 f"keep={given} holds {head!r}, which is no whole number; pass numbers of heads."
-            ) from error
+            )
     if not named:
         raise ValueError(
             f"keep={named} leaves no head; keep at least one of 0 to {n_heads - 1}."
@@ -210,8 +187,8 @@ def shaped(name: str, given: Any, **sizes: int) -> None:
 def tokens(name: str, x: Any, d_model: int, axis: str = "d_model", W: Any = None) -> None:
     """Rows of floating-point numbers, each ``d_model`` wide, of the dtype and device of W.
 
-    ``axis`` is the name of that width. Under autocast the dtype is free, and so it is where the
-    weight of W is not what W computes with.
+    ``axis`` is the name of that width. The dtype is free under autocast, and where W computes
+    with something other than its weight.
 
     >>> tokens("x", torch.zeros(2, 5, 8), d_model=12)
     Traceback (most recent call last):
@@ -238,6 +215,7 @@ def tokens(name: str, x: Any, d_model: int, axis: str = "d_model", W: Any = None
             f"the last axis must be {axis}."
         )
     weight = _weight_of(W)
+    # Under autocast both are cast before they meet, but only on one device.
     if weight is None or (x.dtype is weight.dtype and x.device == weight.device):
         return
     if x.device != weight.device or not torch.is_autocast_enabled(x.device.type):
@@ -374,11 +352,11 @@ def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
     ValueError: mask (2, 7) does not fit scores (2, 4, 5, 7), ...
     """
     given, wanted = tuple(mask.shape), tuple(shape)
-    last = wanted[len(wanted) - len(given) :]  # both to one length: torch 2.5 compiles no other
-    fits = len(given) <= len(wanted) and all(
+    # Both to one length, because torch 2.5 cannot compile a zip that ends with the shorter.
+    last = wanted[len(wanted) - len(given) :]
+    if len(given) <= len(wanted) and all(
         size in (1, room) for size, room in zip(given, last, strict=True)
-    )
-    if fits:
+    ):
         return
     # The two shapes that people most often mean get a repair of their own.
     repair = "axes are aligned from the right, each must be equal or 1"
@@ -390,9 +368,6 @@ def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
         f"mask {given} does not fit scores {wanted}, "
         f"which are (batch, head, query, key); {repair}."
     )
-
-
-_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 
 
 def whole_numbers(name: str, one_each: str, given: Any, example: str) -> Tensor:
@@ -409,6 +384,7 @@ def whole_numbers(name: str, one_each: str, given: Any, example: str) -> Tensor:
         numbers = given if isinstance(given, Tensor) else torch.as_tensor(given, device="cpu")
     except (TypeError, ValueError, RuntimeError) as error:
         raise TypeError(words) from error
-    if numbers.dtype not in _INTEGERS or numbers.ndim == 0 or numbers.is_meta:
+    integers = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+    if numbers.dtype not in integers or numbers.ndim == 0 or numbers.is_meta:
         raise TypeError(words)
     return numbers

@@ -95,9 +95,6 @@ Chosen = Bool[Tensor, "*batch query routed_head"]
 Gates = Float[Tensor, "*batch query head"]
 HeadGates = Float[Tensor, "*batch head"]
 
-NewKeys = Float[Tensor, "*batch kv_head new_key d_head"]
-NewValues = Float[Tensor, "*batch kv_head new_key d_head"]
-
 AXIS_COLOURS = {
     "batch": "#6b6b6b",
     "query": "#0060a0",
