@@ -89,6 +89,7 @@ def forward_pre_hooks(module: nn.Module) -> list[Any]:
 
 def is_compiled(module: nn.Module) -> bool:
     """Whether ``torch.compile`` wraps a module or compiled it in place; unknown: no."""
+    # torch.compile(module) wraps it and module.compile() does not; each leaves its own name.
     in_place = getattr(module, "_compiled_call_impl", None) is not None
     return in_place or hasattr(module, "_orig_mod")
 
@@ -128,6 +129,7 @@ def sparse_parts(tensor: Tensor) -> Iterator[Tensor]:
 
 def never_compile(function: Any) -> Any:
     """Mark a function that dynamo is to call as it is, without tracing into it."""
+    # What torch.compiler.disable sets, which would import the whole compiler.
     function._torchdynamo_disable = True
     return function
 

@@ -38,6 +38,7 @@ def probability(**values: float) -> None:
     ValueError: dropout=1.5 is not a probability; it must be at least 0 and less than 1.
     """
     for name, value in values.items():
+        # NaN is refused too: no comparison with it is true.
         if not 0 <= value < 1:
             raise ValueError(
                 f"{name}={value} is not a probability; it must be at least 0 and less than 1."
@@ -60,10 +61,8 @@ def head_width(d_model: int, n_heads: int, d_head: int | None = None) -> int:
         # The two nearest widths that would do; below the first multiple there is only one.
         below, above = d_model - d_model % n_heads, d_model + -d_model % n_heads
         options = " or ".join(f"d_model={size}" for size in (below, above) if size)
-        raise ValueError(
-            f"n_heads={n_heads} does not divide d_model={d_model}; "
-            f"try {options}, or set d_head."
-        )
+        wrong = f"n_heads={n_heads} does not divide d_model={d_model}"
+        raise ValueError(f"{wrong}; try {options}, or set d_head.")
     return d_model // n_heads
 
 
@@ -80,6 +79,7 @@ def divides(**sizes: int) -> int:
     positive(**sizes)
     (whole, size), (part, count) = sizes.items()
     if size % count:
+        # The repair names the nearest divisors on both sides; 1 and the size itself always are.
         divisors = [n for n in range(1, size + 1) if size % n == 0]
         near = [n for n in divisors if n < count][-1:] + [n for n in divisors if n > count][:1]
         options = " or ".join(f"{part}={n}" for n in near)
@@ -157,10 +157,8 @@ def no_wider_than_the_model(d_model: int, **latents: int) -> None:
     positive(d_model=d_model, **latents)
     for name, width in latents.items():
         if width > d_model:
-            raise ValueError(
-                f"{name}={width} is wider than d_model={d_model}; "
-                f"a latent has at most {d_model} dimensions."
-            )
+            wrong = f"{name}={width} is wider than d_model={d_model}"
+            raise ValueError(f"{wrong}; a latent has at most {d_model} dimensions.")
 
 
 # --- tensors ------------------------------------------------------------------------------
@@ -197,9 +195,8 @@ def tokens(name: str, x: Any, d_model: int, axis: str = "d_model", W: Any = None
     """
     if not isinstance(x, Tensor):
         hint = " (a mask goes by name: mask=…)" if name == "context" else ""
-        raise TypeError(
-            f"{name} is a {type(x).__name__}; pass a tensor (…, seq, {d_model}){hint}."
-        )
+        kind = type(x).__name__
+        raise TypeError(f"{name} is a {kind}; pass a tensor (…, seq, {d_model}){hint}.")
     dense(name, x)
     if not x.is_floating_point():
         raise TypeError(
@@ -242,7 +239,7 @@ def _weight_of(W: Any) -> Tensor | None:
 
 
 def dense(name: str, tensor: Tensor) -> None:
-    """A tensor in which every number has its place, neither nested nor sparse.
+    """Raise TypeError for a nested or a sparse tensor, in which not every number is stored.
 
     >>> dense("x", torch.zeros(2, 3).to_sparse())
     Traceback (most recent call last):
@@ -283,6 +280,7 @@ def reads(project: Any, d_context: int | None) -> None:
     ...
     ValueError: d_context=8, but project=Identity reads contexts of another width; leave ...
     """
+    # A width that is passed next to a project would otherwise be ignored in silence.
     if d_context is not None and getattr(project, "d_context", None) != d_context:
         raise ValueError(
             f"d_context={d_context}, but project={type(project).__name__} reads contexts of "
@@ -313,6 +311,7 @@ def sees_no_future(mask: Any, n_tokens: int) -> None:
     ...
     ValueError: 3 tokens came through a cache at once with mask=None, so each would ...
     """
+    # One token alone attends to all that is cached, which is the causal mask's last row.
     if mask is None and n_tokens > 1:
         raise ValueError(
             f"{n_tokens} tokens came through a cache at once with mask=None, so each would "
@@ -330,10 +329,8 @@ def boolean(mask: Any) -> None:
     TypeError: mask has dtype torch.float32, not bool; True means "may attend". ...
     """
     if not isinstance(mask, Tensor):
-        raise TypeError(
-            f"mask is a {type(mask).__name__}; "
-            f"pass a bool tensor or a predicate of mhsa_lib.masks."
-        )
+        repair = "pass a bool tensor or a predicate of mhsa_lib.masks"
+        raise TypeError(f"mask is a {type(mask).__name__}; {repair}.")
     dense("mask", mask)
     if mask.dtype is not torch.bool:
         raise TypeError(
@@ -364,10 +361,8 @@ def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
         repair = "for one row of keys per sequence use mask[:, None, None, :]"
     elif len(wanted) == 4 and given == (wanted[0], *wanted[2:]):
         repair = "for one mask per sequence use mask[:, None]"
-    raise ValueError(
-        f"mask {given} does not fit scores {wanted}, "
-        f"which are (batch, head, query, key); {repair}."
-    )
+    axes = "which are (batch, head, query, key)"
+    raise ValueError(f"mask {given} does not fit scores {wanted}, {axes}; {repair}.")
 
 
 def whole_numbers(name: str, one_each: str, given: Any, example: str) -> Tensor:

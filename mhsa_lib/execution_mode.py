@@ -76,4 +76,5 @@ def has_no_hooks(module: nn.Module) -> bool:
     >>> has_no_hooks(W)
     False
     """
+    # A wrapper that offloads or quantises often replaces forward on the instance.
     return "forward" not in vars(module) and not _torch_private.has_hooks(module)

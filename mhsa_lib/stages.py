@@ -171,6 +171,7 @@ class Project(Stage):
         self.W_V = nn.Linear(d_context, d_kv_heads, bias=bias)
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[QueryRows, KeyRows, ValueRows]:
+        # Here, before the first product, because torch's own error would name other shapes.
         checks.tokens("x", x, self.d_model, W=self.W_Q)
         checks.tokens("context", context, self.d_context, "d_context", W=self.W_K)
         checks.same_batch(x, context)
@@ -186,6 +187,7 @@ class Split(Stage):
     """
 
     wires = {"q_heads": Queries, "k_heads": Keys, "v_heads": Values}
+    # Queries are read once, by their own tokens; keys and values by every later one.
     cached = ("k_heads", "v_heads")
 
     def __init__(self, n_heads: int) -> None:
@@ -227,6 +229,7 @@ class Attend(Stage):
         super().__init__()
         checks.probability(dropout=dropout)
         self.scale = scale
+        # Modules, so that tools hear the two values by hooks; they do nothing themselves.
         self.scores = Wire("scores", Scores)
         self.weights = Wire("weights", Weights)
         self.dropout = nn.Dropout(dropout)

@@ -193,6 +193,7 @@ class Custom(Rule):
         )
 
     def __eq__(self, other: object) -> bool:
+        # Identity, because functions with the same code may read different tensors.
         return isinstance(other, Custom) and self.function is other.function
 
     def __hash__(self) -> int:
@@ -295,14 +296,13 @@ class Predicate:
 
     def to(self, device: torch.device) -> "Predicate":
         """Return the same predicate, with the lengths it reads on ``device``."""
-        if not isinstance(self.rule, Rule):
-            return self
-        return replace(self, rule=self.rule.to(device))
+        return replace(self, rule=self.rule.to(device)) if isinstance(self.rule, Rule) else self
 
     def __and__(self, other: Any) -> "Predicate":
         other = _predicate(self, "&", other)
-        name, structure = f"({self.name} & {other.name})", self.structure & other.structure
-        return Predicate(Combined(operator.and_, (self, other)), name, structure)
+        rule = Combined(operator.and_, (self, other))
+        structure = self.structure & other.structure
+        return Predicate(rule, f"({self.name} & {other.name})", structure)
 
     def __or__(self, other: Any) -> "Predicate":
         other = _predicate(self, "|", other)
@@ -546,6 +546,7 @@ def from_additive(mask: Tensor) -> Tensor:
             f"an additive mask is a floating-point tensor of 0 and -inf, not {kind}."
         )
     allowed, forbidden = mask == 0, mask <= torch.finfo(mask.dtype).min
+    # A NaN is neither, and so is a bias: both would be lost in silence.
     neither = mask[~(allowed | forbidden)]
     if neither.numel():
         raise ValueError(
