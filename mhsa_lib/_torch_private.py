@@ -1,9 +1,8 @@
 """Names of PyTorch that are not public, each behind one function and with a fallback.
 
-A private name may be gone in the next version of torch. Whoever only builds and calls an
-attention must not notice, so nothing here is read while ``mhsa_lib`` is imported without being
-ready for its absence. The fallbacks are the cautious answers: where we cannot know whether a
-transform or a hook is at work, we say that one is, and PyTorch's own operations do the work.
+A private name may be gone in the next version of torch, and whoever only builds and calls an
+attention must not notice. The fallbacks are the cautious answers: where we cannot know whether
+a transform or a hook is at work, we say that one is, and PyTorch's own operations do the work.
 """
 
 import itertools
@@ -16,22 +15,10 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 from torch.nn.modules import module as _module
 
-GLOBAL_HOOKS = (
-    "_global_forward_hooks",
-    "_global_forward_pre_hooks",
-    "_global_backward_hooks",
-    "_global_backward_pre_hooks",
-)
-MODULE_HOOKS = (
-    "_forward_hooks",
-    "_forward_pre_hooks",
-    "_backward_hooks",
-    "_backward_pre_hooks",
-)
+HOOKS = ("forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks")
 
-
-# Base classes and decorators must exist when our modules are imported, so these three are
-# looked up here; everything else is looked up when it is asked for.
+# Base classes must exist when our modules are imported, and a fallback that is a function costs
+# nothing later, so these are looked up here; everything else is looked up when it is needed.
 try:
     from torch.utils._python_dispatch import TorchDispatchMode as DispatchMode
 except ImportError:  # pragma: no cover - simulated in tests/mhsa_lib/test_torch_private.py
@@ -88,12 +75,12 @@ def in_backward_thread() -> bool:
 
 def has_global_hooks() -> bool:
     """Whether a hook acts on all modules of the process; unknown: yes."""
-    return any(getattr(_module, name, True) for name in GLOBAL_HOOKS)
+    return any(getattr(_module, f"_global_{name}", True) for name in HOOKS)
 
 
 def has_hooks(module: nn.Module) -> bool:
     """Whether a module has a hook of its own, forward or backward; unknown: yes."""
-    return any(getattr(module, name, True) for name in MODULE_HOOKS)
+    return any(getattr(module, f"_{name}", True) for name in HOOKS)
 
 
 def forward_hooks(module: nn.Module) -> list[Any]:
@@ -108,6 +95,7 @@ def forward_pre_hooks(module: nn.Module) -> list[Any]:
 
 def is_compiled(module: nn.Module) -> bool:
     """Whether ``torch.compile`` wraps a module or compiled it in place; unknown: no."""
+    # torch.compile(module) wraps it and module.compile() does not; each leaves its own name.
     in_place = getattr(module, "_compiled_call_impl", None) is not None
     return in_place or hasattr(module, "_orig_mod")
 
@@ -161,15 +149,13 @@ def sparse_parts(tensor: Tensor) -> Iterator[Tensor]:
 
 def never_compile(function: Any) -> Any:
     """Mark a function that dynamo is to call as it is, without tracing into it."""
+    # What torch.compiler.disable sets, which would import the whole compiler.
     function._torchdynamo_disable = True
     return function
 
 
 def dynamo_may_break_its_graph() -> bool:
-    """Whether the program that dynamo traces may have several graphs; unknown: no.
-
-    That is, whether it was compiled without ``fullgraph=True``.
-    """
+    """Whether dynamo is tracing a program without ``fullgraph=True``; unknown: no."""
     try:
         from torch._dynamo.symbolic_convert import InstructionTranslator
 

@@ -64,6 +64,7 @@ class MultiHeadAttention(Stage):
             project = Project(d_model, d_heads, d_heads, d_context=d_context, bias=bias)
         checks.reads(project, d_context)
         attend = Attend(scale=d_head**-0.5, dropout=dropout) if attend is None else attend
+        # Typed as Any, because a stage may be any module: the variants pass their own.
         self.project: Any = project
         self.split: Any = Split(n_heads) if split is None else split
         self.attend: Any = attend
@@ -73,6 +74,7 @@ class MultiHeadAttention(Stage):
     @property
     def d_context(self) -> int:
         """Width of a token of ``context``: that which ``project`` reads."""
+        # A project that is passed in need not know contexts at all.
         return getattr(self.project, "d_context", self.d_model)
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:

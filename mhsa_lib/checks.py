@@ -1,33 +1,16 @@
 """What a caller may pass: errors that name the values, the rule and a repair.
 
-Everything a caller can get wrong is checked here, once, so that the mathematics stays free of
-it. Mistakes in a type are ``TypeError``, mistakes in a value ``ValueError``.
+Everything is checked here, once, so that the mathematics stays free of it. A mistake in a type
+raises ``TypeError``, one in a value ``ValueError``.
 """
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-# --- numbers and words --------------------------------------------------------------------
-
-
-def text(name: str, given: str) -> None:
-    """Text of whole characters: no lone surrogate, half of one, which no file can hold.
-
-    >>> text("tokens", "a" + chr(0xD83D))
-    Traceback (most recent call last):
-    ...
-    ValueError: tokens holds half of a character, U+D83D at 1; pass the whole character, ...
-    """
-    for place, letter in enumerate(given):
-        if "\ud800" <= letter <= "\udfff":
-            raise ValueError(
-                f"{name} holds half of a character, U+{ord(letter):X} at {place}; pass the "
-                f'whole character, or text.encode("utf-8", "replace").decode("utf-8").'
-            )
+# --- numbers ------------------------------------------------------------------------------
 
 
 def positive(**sizes: int) -> None:
@@ -55,6 +38,7 @@ def probability(**values: float) -> None:
     ValueError: dropout=1.5 is not a probability; it must be at least 0 and less than 1.
     """
     for name, value in values.items():
+        # NaN is refused too: no comparison with it is true.
         if not 0 <= value < 1:
             raise ValueError(
                 f"{name}={value} is not a probability; it must be at least 0 and less than 1."
@@ -77,10 +61,8 @@ def head_width(d_model: int, n_heads: int, d_head: int | None = None) -> int:
         # The two nearest widths that would do; below the first multiple there is only one.
         below, above = d_model - d_model % n_heads, d_model + -d_model % n_heads
         options = " or ".join(f"d_model={size}" for size in (below, above) if size)
-        raise ValueError(
-            f"n_heads={n_heads} does not divide d_model={d_model}; "
-            f"try {options}, or set d_head."
-        )
+        wrong = f"n_heads={n_heads} does not divide d_model={d_model}"
+        raise ValueError(f"{wrong}; try {options}, or set d_head.")
     return d_model // n_heads
 
 
@@ -97,6 +79,7 @@ def divides(**sizes: int) -> int:
     positive(**sizes)
     (whole, size), (part, count) = sizes.items()
     if size % count:
+        # The repair names the nearest divisors on both sides; 1 and the size itself always are.
         divisors = [n for n in range(1, size + 1) if size % n == 0]
         near = [n for n in divisors if n < count][-1:] + [n for n in divisors if n > count][:1]
         options = " or ".join(f"{part}={n}" for n in near)
@@ -115,27 +98,21 @@ def heads(keep: Any, n_heads: int) -> list[int]:
     ValueError: keep=[2, 3] names head 3, but n_heads=3, so heads are 0 to 2; pass numbers ...
     """
     given = getattr(keep, "tolist", lambda: keep)()
-    try:
-        given = list(given)
-    except TypeError as error:
-        raise TypeError(
-            f"keep={given!r} is no list of heads; pass their numbers, [0, 1], say."
-        ) from error
-    named = []
-    for head in given:
-        # Numbers of NumPy and of torch become Python's; only then is a bool told from an int.
-        head = getattr(head, "tolist", lambda head=head: head)()
+    if not hasattr(given, "__iter__"):
+        raise TypeError(f"keep={given!r} is no list of heads; pass their numbers, [0, 1], say.")
+    given = list(given)
+    # Numbers of NumPy and of torch become Python's; only then is a bool told from an int.
+    named = [getattr(head, "tolist", lambda head=head: head)() for head in given]
+    for head in named:
         if isinstance(head, bool):
             raise TypeError(
                 f"keep={given} says yes or no where it should name heads; pass the numbers of "
                 f"those to keep (of a tensor, keep.nonzero().flatten())."
             )
-        try:
-            named.append(index(head))
-        except TypeError as error:
+        if not hasattr(head, "__index__"):
             raise TypeError(
                 f"keep={given} holds {head!r}, which is no whole number; pass numbers of heads."
-            ) from error
+            )
     if not named:
         raise ValueError(
             f"keep={named} leaves no head; keep at least one of 0 to {n_heads - 1}."
@@ -180,10 +157,8 @@ def no_wider_than_the_model(d_model: int, **latents: int) -> None:
     positive(d_model=d_model, **latents)
     for name, width in latents.items():
         if width > d_model:
-            raise ValueError(
-                f"{name}={width} is wider than d_model={d_model}; "
-                f"a latent has at most {d_model} dimensions."
-            )
+            wrong = f"{name}={width} is wider than d_model={d_model}"
+            raise ValueError(f"{wrong}; a latent has at most {d_model} dimensions.")
 
 
 # --- tensors ------------------------------------------------------------------------------
@@ -210,8 +185,8 @@ def shaped(name: str, given: Any, **sizes: int) -> None:
 def tokens(name: str, x: Any, d_model: int, axis: str = "d_model", W: Any = None) -> None:
     """Rows of floating-point numbers, each ``d_model`` wide, of the dtype and device of W.
 
-    ``axis`` is the name of that width. Under autocast the dtype is free, and so it is where the
-    weight of W is not what W computes with.
+    ``axis`` is the name of that width. The dtype is free under autocast, and where W computes
+    with something other than its weight.
 
     >>> tokens("x", torch.zeros(2, 5, 8), d_model=12)
     Traceback (most recent call last):
@@ -220,9 +195,8 @@ def tokens(name: str, x: Any, d_model: int, axis: str = "d_model", W: Any = None
     """
     if not isinstance(x, Tensor):
         hint = " (a mask goes by name: mask=…)" if name == "context" else ""
-        raise TypeError(
-            f"{name} is a {type(x).__name__}; pass a tensor (…, seq, {d_model}){hint}."
-        )
+        kind = type(x).__name__
+        raise TypeError(f"{name} is a {kind}; pass a tensor (…, seq, {d_model}){hint}.")
     dense(name, x)
     if not x.is_floating_point():
         raise TypeError(
@@ -238,6 +212,7 @@ def tokens(name: str, x: Any, d_model: int, axis: str = "d_model", W: Any = None
             f"the last axis must be {axis}."
         )
     weight = _weight_of(W)
+    # Under autocast both are cast before they meet, but only on one device.
     if weight is None or (x.dtype is weight.dtype and x.device == weight.device):
         return
     if x.device != weight.device or not torch.is_autocast_enabled(x.device.type):
@@ -264,7 +239,7 @@ def _weight_of(W: Any) -> Tensor | None:
 
 
 def dense(name: str, tensor: Tensor) -> None:
-    """A tensor in which every number has its place, neither nested nor sparse.
+    """Raise TypeError for a nested or a sparse tensor, in which not every number is stored.
 
     >>> dense("x", torch.zeros(2, 3).to_sparse())
     Traceback (most recent call last):
@@ -305,6 +280,7 @@ def reads(project: Any, d_context: int | None) -> None:
     ...
     ValueError: d_context=8, but project=Identity reads contexts of another width; leave ...
     """
+    # A width that is passed next to a project would otherwise be ignored in silence.
     if d_context is not None and getattr(project, "d_context", None) != d_context:
         raise ValueError(
             f"d_context={d_context}, but project={type(project).__name__} reads contexts of "
@@ -335,6 +311,7 @@ def sees_no_future(mask: Any, n_tokens: int) -> None:
     ...
     ValueError: 3 tokens came through a cache at once with mask=None, so each would ...
     """
+    # One token alone attends to all that is cached, which is the causal mask's last row.
     if mask is None and n_tokens > 1:
         raise ValueError(
             f"{n_tokens} tokens came through a cache at once with mask=None, so each would "
@@ -352,10 +329,8 @@ def boolean(mask: Any) -> None:
     TypeError: mask has dtype torch.float32, not bool; True means "may attend". ...
     """
     if not isinstance(mask, Tensor):
-        raise TypeError(
-            f"mask is a {type(mask).__name__}; "
-            f"pass a bool tensor or a predicate of mhsa_lib.masks."
-        )
+        repair = "pass a bool tensor or a predicate of mhsa_lib.masks"
+        raise TypeError(f"mask is a {type(mask).__name__}; {repair}.")
     dense("mask", mask)
     if mask.dtype is not torch.bool:
         raise TypeError(
@@ -374,11 +349,11 @@ def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
     ValueError: mask (2, 7) does not fit scores (2, 4, 5, 7), ...
     """
     given, wanted = tuple(mask.shape), tuple(shape)
-    last = wanted[len(wanted) - len(given) :]  # both to one length: torch 2.5 compiles no other
-    fits = len(given) <= len(wanted) and all(
+    # Both to one length, because torch 2.5 cannot compile a zip that ends with the shorter.
+    last = wanted[len(wanted) - len(given) :]
+    if len(given) <= len(wanted) and all(
         size in (1, room) for size, room in zip(given, last, strict=True)
-    )
-    if fits:
+    ):
         return
     # The two shapes that people most often mean get a repair of their own.
     repair = "axes are aligned from the right, each must be equal or 1"
@@ -386,48 +361,25 @@ def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
         repair = "for one row of keys per sequence use mask[:, None, None, :]"
     elif len(wanted) == 4 and given == (wanted[0], *wanted[2:]):
         repair = "for one mask per sequence use mask[:, None]"
-    raise ValueError(
-        f"mask {given} does not fit scores {wanted}, "
-        f"which are (batch, head, query, key); {repair}."
-    )
+    axes = "which are (batch, head, query, key)"
+    raise ValueError(f"mask {given} does not fit scores {wanted}, {axes}; {repair}.")
 
 
-_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+def whole_numbers(name: str, one_each: str, given: Any, example: str) -> Tensor:
+    """Integers, one for each of something: a list, an array or a tensor.
 
-
-def lengths(given: Any) -> Tensor:
-    """Whole numbers, one for each sequence of a batch, none below 0: a list, array or tensor.
-
-    >>> lengths([3, -1])
-    Traceback (most recent call last):
-    ...
-    ValueError: lengths=[3, -1] holds a negative length; the least is 0.
-    """
-    words = f"lengths are whole numbers, one per sequence, not {given!r}; say [3, 4]."
-    ends = _whole_numbers(given, words)
-    if (ends < 0).any():
-        raise ValueError(f"lengths={ends.tolist()} holds a negative length; the least is 0.")
-    return ends
-
-
-def document_ids(given: Any) -> Tensor:
-    """Whole numbers (…, seq), the document of every token: a list, array or tensor.
-
-    >>> document_ids([0.5, 1.0])
+    >>> whole_numbers("ids", "one for each token", [0.5, 1.0], "[0, 0, 1]")
     Traceback (most recent call last):
     ...
     TypeError: ids are whole numbers, one for each token, not [0.5, 1.0]; say [0, 0, 1].
     """
-    words = f"ids are whole numbers, one for each token, not {given!r}; say [0, 0, 1]."
-    return _whole_numbers(given, words)
-
-
-def _whole_numbers(given: Any, words: str) -> Tensor:
+    words = f"{name} are whole numbers, {one_each}, not {given!r}; say {example}."
     try:
         # On a CPU even under a default device that holds no numbers, such as meta.
         numbers = given if isinstance(given, Tensor) else torch.as_tensor(given, device="cpu")
     except (TypeError, ValueError, RuntimeError) as error:
         raise TypeError(words) from error
-    if numbers.dtype not in _INTEGERS or numbers.ndim == 0 or numbers.is_meta:
+    integers = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+    if numbers.dtype not in integers or numbers.ndim == 0 or numbers.is_meta:
         raise TypeError(words)
     return numbers

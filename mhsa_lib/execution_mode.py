@@ -1,9 +1,8 @@
 """How operations are being executed: simply run, or recorded, or transformed.
 
-A kernel of another library, and an ``autograd.Function``, do what PyTorch does while operations
-simply run on tensors that simply hold numbers. What is recorded is run again with other sizes,
-and what is transformed carries tangents or batches that such a kernel would not see. There
-PyTorch's own operations do the work.
+A kernel of another library, and an ``autograd.Function``, are right only while operations run
+at once on plain numbers: what is recorded runs again with other sizes, and what is transformed
+carries tangents or batches that such a kernel would not see.
 """
 
 import torch
@@ -11,7 +10,6 @@ from torch import Tensor, nn
 from torch.compiler import is_compiling
 
 from mhsa_lib import _torch_private
-from mhsa_lib._torch_private import functorch_is_active, is_jit_tracing
 
 
 def is_recording() -> bool:
@@ -20,7 +18,7 @@ def is_recording() -> bool:
     >>> is_recording()
     False
     """
-    return is_compiling() or is_jit_tracing()
+    return is_compiling() or _torch_private.is_jit_tracing()
 
 
 def is_transformed() -> bool:
@@ -29,7 +27,7 @@ def is_transformed() -> bool:
     >>> torch.func.vmap(lambda x: x + is_transformed())(torch.zeros(2)), is_transformed()
     (tensor([1., 1.]), False)
     """
-    return functorch_is_active() or _torch_private.forward_ad_is_active()
+    return _torch_private.functorch_is_active() or _torch_private.forward_ad_is_active()
 
 
 def is_eager() -> bool:
@@ -47,8 +45,8 @@ def is_plain_cpu_tensor(*tensors: Tensor) -> bool:
     >>> is_plain_cpu_tensor(torch.zeros(2)), is_plain_cpu_tensor(torch.zeros(2, device="meta"))
     (True, False)
     """
+    # Fake, distributed and wrapped tensors are of other types, with memory of another kind.
     for t in tensors:
-        # Fake, distributed and wrapped tensors are of other types.
         if type(t) not in (Tensor, nn.Parameter) or not t.is_cpu:
             return False
         if t.layout is not torch.strided:
@@ -59,18 +57,13 @@ def is_plain_cpu_tensor(*tensors: Tensor) -> bool:
 def is_unmodified(module: nn.Module, kind: type[nn.Module]) -> bool:
     """Whether a module is its parameters and its kind's ``forward``: then they may be read.
 
-    A subclass, a parametrization (which makes one), hooks and a replaced ``forward`` say no.
-
     >>> W = nn.Linear(4, 3)
     >>> is_unmodified(W, nn.Linear), is_unmodified(W, nn.Module)
     (True, False)
-    >>> hook = W.register_forward_hook(lambda module, args, y: 0 * y)
-    >>> is_unmodified(W, nn.Linear)
-    False
     """
-    return (
-        type(module) is kind and has_no_hooks(module) and not _torch_private.has_global_hooks()
-    )
+    # A parametrization makes a subclass, so the type must be exactly this one.
+    plain = type(module) is kind and has_no_hooks(module)
+    return plain and not _torch_private.has_global_hooks()
 
 
 def has_no_hooks(module: nn.Module) -> bool:
@@ -83,4 +76,5 @@ def has_no_hooks(module: nn.Module) -> bool:
     >>> has_no_hooks(W)
     False
     """
+    # A wrapper that offloads or quantises often replaces forward on the instance.
     return "forward" not in vars(module) and not _torch_private.has_hooks(module)

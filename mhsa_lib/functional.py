@@ -58,7 +58,7 @@ def share_heads(kv: Keys, n_heads: int) -> Heads:
 
 
 def score(q: Queries, k: Heads, scale: float) -> Scores:
-    """How well each query matches each key: scaled dot products.
+    """Return how well each query matches each key: scaled dot products.
 
     >>> q = torch.full((1, 2, 64), 60.0, dtype=torch.float16)
     >>> (q @ q.mT).isinf().any().item(), score(q, q, scale=64**-0.5)[0, 0, 0].item()

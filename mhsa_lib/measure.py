@@ -1,8 +1,7 @@
-"""Numbers about attention weights: tensors (…, query, key) in, numbers out.
+"""Numbers about attention weights (…, query, key); ``composition`` is about learned matrices.
 
 Each row of ``weights`` is a distribution over keys. A row of zeros (a query that may attend to
-nothing) counts as zero in every mean; ``agreement`` leaves it out. ``composition`` alone is
-about the learned matrices of heads.
+nothing) counts as zero in every mean; ``agreement`` leaves it out.
 
 Sources: Clark et al., "What Does BERT Look At?", section 3, arXiv 1906.04341; Voita et al.,
 "Analyzing Multi-Head Self-Attention", section 4, arXiv 1905.09418; Elhage et al., "A
@@ -18,7 +17,7 @@ from mhsa_lib import checks
 
 
 def entropy(weights: Tensor) -> Tensor:
-    """How spread out each query's attention is, in nats: (…, query).
+    """Return how spread out each query's attention is, in nats: (…, query).
 
     0 when one key gets everything, ln(n_key) when all keys get the same.
 
@@ -29,7 +28,7 @@ def entropy(weights: Tensor) -> Tensor:
 
 
 def distance(weights: Tensor) -> Tensor:
-    """Mean distance in tokens between a query and what it attends to: (…, query).
+    """Return the mean distance in tokens between a query and what it attends to: (…, query).
 
     >>> distance(torch.eye(3)).tolist()
     [0.0, 0.0, 0.0]
@@ -38,7 +37,7 @@ def distance(weights: Tensor) -> Tensor:
 
 
 def at_offset(weights: Tensor, offset: int) -> Tensor:
-    """Mean weight on the token at ``offset`` from the query, over the queries that have one.
+    """Return the mean weight on the token at ``offset``, over the queries that have one.
 
     -1 is the previous token, 0 the token itself, 1 the next. Shape: the leading axes.
 
@@ -56,7 +55,7 @@ def at_offset(weights: Tensor, offset: int) -> Tensor:
 
 
 def on_key(weights: Tensor, key: int) -> Tensor:
-    """Mean weight on one key position over all queries: (…). On key 0, the sink mass.
+    """Return the mean weight on one key over all queries: (…). On key 0, the sink mass.
 
     >>> on_key(torch.eye(4), 0).item()
     0.25
@@ -68,7 +67,7 @@ def on_key(weights: Tensor, key: int) -> Tensor:
 
 
 def confidence(weights: Tensor) -> Tensor:
-    """Mean over queries of the largest weight: (…). 1 for a head that always decides.
+    """Return the mean of the queries' largest weights: (…). 1 for a head that always decides.
 
     >>> confidence(torch.eye(3)).item()
     1.0
@@ -93,9 +92,10 @@ def agreement(weights: Tensor) -> Tensor:
         raise ValueError(
             f"weights {tuple(weights.shape)} have no head axis; pass (…, head, query, key)."
         )
-    # Every head against every head by broadcasting.
+    # Every head against every head by broadcasting, in bits at the end: at most 1.
     a, b = weights.unsqueeze(-3), weights.unsqueeze(-4)
     divergence = entropy((a + b) / 2) - (entropy(a) + entropy(b)) / 2
+    # Zeros have no entropy: compared with an empty row, a head would seem half in agreement.
     both = ((a != 0).any(dim=-1) & (b != 0).any(dim=-1)).to(weights.dtype)
     rest = [axis for axis in range(both.ndim) if axis not in (both.ndim - 3, both.ndim - 2)]
     summed, n = (divergence * both).sum(dim=rest), both.sum(dim=rest)

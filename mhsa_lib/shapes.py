@@ -52,11 +52,14 @@ Weights = Float[Tensor, "*batch head query key"]
 HeadOutputs = Float[Tensor, "*batch head query d_head"]
 HeadRows = Float[Tensor, "*batch query d_heads"]
 
+# For functions that serve queries and keys alike: any sequence.
 Rows = Float[Tensor, "*batch seq d_heads"]
 Heads = Float[Tensor, "*batch head seq d_head"]
 
+# ``#``: an axis may also be of size 1, since a mask broadcasts to the scores.
 Mask = Bool[Tensor, "*#batch #head #query #key"]
 
+# Widths that differ get names of their own: one name is one size within a call.
 WideQueries = Float[Tensor, "*batch head query d_wide_head"]
 WideKeys = Float[Tensor, "*batch kv_head key d_wide_head"]
 WideValues = Float[Tensor, "*batch kv_head key d_wide_head"]
@@ -75,6 +78,7 @@ AbsorbedKeys = Float[Tensor, "*batch kv_head key d_absorbed"]
 AbsorbedValues = Float[Tensor, "*batch kv_head key d_latent"]
 AbsorbedOutputs = Float[Tensor, "*batch head query d_latent"]
 
+# A map has the axis ``head`` twice, so both are of the same size.
 HeadMap = Float[Tensor, "head head"]
 Maps = Float[Tensor, "*batch seq rank head"]
 QueryMaps = Float[Tensor, "*batch query rank head"]
@@ -94,9 +98,6 @@ RoutedShares = Float[Tensor, "*batch query routed_head"]
 Chosen = Bool[Tensor, "*batch query routed_head"]
 Gates = Float[Tensor, "*batch query head"]
 HeadGates = Float[Tensor, "*batch head"]
-
-NewKeys = Float[Tensor, "*batch kv_head new_key d_head"]
-NewValues = Float[Tensor, "*batch kv_head new_key d_head"]
 
 AXIS_COLOURS = {
     "batch": "#6b6b6b",

@@ -30,9 +30,9 @@ from mhsa_lib.shapes import (
 class Stage(nn.Module):
     """A step whose outputs have names and shapes: its ``wires``, in the order of return.
 
-    ``wires`` maps each name to its alias in ``mhsa_lib.shapes``. ``cached`` names those that
-    decoding keeps for later tokens (``mhsa_lib.cache``). A subclass that declares ``wires`` in
-    any other form raises ``TypeError`` when it is defined.
+    ``wires`` maps each name to its alias in ``mhsa_lib.shapes``; in any other form it raises
+    ``TypeError`` when the subclass is defined. ``cached`` names those that decoding keeps for
+    later tokens (``mhsa_lib.cache``).
 
     >>> Split.wires["q_heads"].dim_str
     '*batch head query d_head'
@@ -47,9 +47,8 @@ class Stage(nn.Module):
         _check_wires(cls.__name__, cls.wires)
 
     def label(self, **wires: Any) -> Any:
-        """Give wires of this one stage other shapes, and return the stage.
+        """Give wires of this one stage the shapes of another width, and return the stage.
 
-        For a variant in which a stage does what it always does, on tensors of another width.
         Raises ``ValueError`` for a wire that the stage does not have.
 
         >>> from mhsa_lib.shapes import WideHeadRows
@@ -65,7 +64,7 @@ class Stage(nn.Module):
         return self
 
     def named(self, output: Any) -> dict[str, Any]:
-        """What ``forward`` returned, by the names of the wires.
+        """Return what ``forward`` returned, by the names of the wires.
 
         >>> import torch
         >>> list(Concat().named(torch.zeros(5, 12)))
@@ -109,7 +108,7 @@ class Wire(Stage):
 
 
 def stages_of(module: nn.Module) -> dict[str, Stage]:
-    """The stages in a module by their path, itself included, in the order they are registered.
+    """Return the stages in a module, itself included, by their path, as registered.
 
     >>> list(stages_of(Attend(scale=0.5)))
     ['', 'scores', 'weights']
@@ -122,7 +121,7 @@ STAGES = ("project", "split", "attend", "concat", "W_O")
 
 
 def maps_of(attention: Any) -> dict[str, nn.Linear]:
-    """The four maps of an attention whose ``project`` is the standard one, by their names.
+    """Return the four maps of an attention with the standard ``project``, by their names.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> list(maps_of(MultiHeadAttention(12, 3)))
@@ -138,8 +137,8 @@ class Project(Stage):
     Parameters
     ----------
     d_model : width of a token in ``x``
-    d_heads : width of ``q``: all query heads next to each other
-    d_kv_heads : width of ``k`` and of ``v``: all key heads side by side
+    d_heads : width of ``q``, all query heads side by side
+    d_kv_heads : width of ``k`` and of ``v``, all key heads side by side
     d_context : width of a token in ``context``; d_model when not given
     bias : whether the three maps add a bias
 
@@ -164,14 +163,15 @@ class Project(Stage):
     ) -> None:
         super().__init__()
         d_context = d_model if d_context is None else d_context
-        checks.positive(d_model=d_model, d_heads=d_heads, d_kv_heads=d_kv_heads)
-        checks.positive(d_context=d_context)
+        widths = {"d_heads": d_heads, "d_kv_heads": d_kv_heads, "d_context": d_context}
+        checks.positive(d_model=d_model, **widths)
         self.d_model, self.d_context = d_model, d_context
         self.W_Q = nn.Linear(d_model, d_heads, bias=bias)
         self.W_K = nn.Linear(d_context, d_kv_heads, bias=bias)
         self.W_V = nn.Linear(d_context, d_kv_heads, bias=bias)
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[QueryRows, KeyRows, ValueRows]:
+        # Here, before the first product, because torch's own error would name other shapes.
         checks.tokens("x", x, self.d_model, W=self.W_Q)
         checks.tokens("context", context, self.d_context, "d_context", W=self.W_K)
         checks.same_batch(x, context)
@@ -187,6 +187,7 @@ class Split(Stage):
     """
 
     wires = {"q_heads": Queries, "k_heads": Keys, "v_heads": Values}
+    # Queries are read once, by their own tokens; keys and values by every later one.
     cached = ("k_heads", "v_heads")
 
     def __init__(self, n_heads: int) -> None:
@@ -197,17 +198,11 @@ class Split(Stage):
     def extra_repr(self) -> str:
         return f"n_heads={self.n_heads}"
 
-    def forward(
-        self,
-        q: QueryRows,
-        k: KeyRows,
-        v: ValueRows,
-    ) -> tuple[Queries, Keys, Values]:
-        return (
-            functional.split_heads(q, self.n_heads),
-            functional.split_heads(k, self.n_heads),
-            functional.split_heads(v, self.n_heads),
-        )
+    def forward(self, q: QueryRows, k: KeyRows, v: ValueRows) -> tuple[Queries, Keys, Values]:
+        q_heads, k_heads, v_heads = [
+            functional.split_heads(rows, self.n_heads) for rows in (q, k, v)
+        ]
+        return q_heads, k_heads, v_heads
 
 
 class Attend(Stage):
@@ -234,6 +229,7 @@ class Attend(Stage):
         super().__init__()
         checks.probability(dropout=dropout)
         self.scale = scale
+        # Modules, so that tools hear the two values by hooks; they do nothing themselves.
         self.scores = Wire("scores", Scores)
         self.weights = Wire("weights", Weights)
         self.dropout = nn.Dropout(dropout)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from mhsa_book.models.layer import Layer
-from mhsa_lib import checks
+from mhsa_book.transformer.checks import whole_characters
 from mhsa_lib.attention import MultiHeadAttention
 
 NAME = "all-MiniLM-L6-v2"
@@ -112,7 +112,7 @@ class PretrainedModel:
     def _run(self, text: str) -> tuple[list[str], Any]:
         if not isinstance(text, str):
             raise TypeError(f"text is a {type(text).__name__}; pass one string.")
-        checks.text("text", text)
+        whole_characters("text", text)
         ids = self._tokenizer(text)["input_ids"]
         if len(ids) <= 2:
             raise ValueError(f"text {text!r} has no tokens; write at least one word.")

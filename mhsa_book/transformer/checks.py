@@ -1,4 +1,4 @@
-"""What a caller may pass as token ids: whole numbers, all of them rows of the table."""
+"""What a caller may pass as text or as token ids: whole characters, and rows of the table."""
 
 from typing import Any
 
@@ -53,3 +53,21 @@ def check_room(name: str, last: int, n_positions: int) -> None:
             f"{name} reaches token {last}, but n_positions={n_positions}; shorten it, or build "
             f"the model for more."
         )
+
+
+def whole_characters(name: str, given: str) -> None:
+    """Raise ValueError for text with a lone surrogate, half of a character.
+
+    JavaScript may hand one over, and neither UTF-8 nor a file can hold it.
+
+    >>> whole_characters("tokens", "a" + chr(0xD83D))
+    Traceback (most recent call last):
+    ...
+    ValueError: tokens holds half of a character, U+D83D at 1; pass the whole character, ...
+    """
+    for place, letter in enumerate(given):
+        if "\ud800" <= letter <= "\udfff":
+            raise ValueError(
+                f"{name} holds half of a character, U+{ord(letter):X} at {place}; pass the "
+                f'whole character, or text.encode("utf-8", "replace").decode("utf-8").'
+            )

@@ -15,7 +15,6 @@ from torch import Tensor
 from mhsa_lib import masks
 from mhsa_lib.execution_mode import is_eager
 from mhsa_lib.fused import cpu
-from mhsa_lib.masks.structure import positions
 
 
 def lengths_of(mask: Any, x: Tensor, dropout: float = 0.0) -> tuple[int, ...] | None:
@@ -57,7 +56,8 @@ def places(lengths: tuple[int, ...], n_tokens: int, device: torch.device) -> Ten
     """
     starts = range(0, n_tokens * len(lengths), n_tokens)
     pairs = zip(lengths, starts, strict=True)
-    return torch.cat([positions(length, start, device) for length, start in pairs])
+    rows = [torch.arange(start, start + n, device=device) for n, start in pairs]
+    return torch.cat(rows)
 
 
 def padded(y: Tensor, real: Tensor, shape: torch.Size, bias: Tensor | None) -> Tensor:

@@ -3,9 +3,8 @@
 A predicate answers for a query position and a key position: True means *may attend*, as in
 ``scaled_dot_product_attention`` of torch; ``nn.MultiheadAttention`` means the opposite
 (``from_torch``, ``to_torch``). Queries are the last positions of the keys when there are fewer
-of them, as in decoding. The rules behind the ready masks are equal if they say the same, and
-can be hashed, copied and pickled, so a kernel that prepares something for a rule
-(FlexAttention's block mask) may keep it for every equal rule that is ``fixed``.
+of them, as in decoding. Masks are values: equal if they say the same, hashed, copied, pickled.
+A kernel that prepares something (FlexAttention's block mask) keeps it for all that are equal.
 
 >>> picture(causal & ~custom(lambda query, key: key == 1), 4)
 ■···
@@ -16,6 +15,7 @@ can be hashed, copied and pickled, so a kernel that prepares something for a rul
 
 import copy
 import math
+import operator
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ from torch import Tensor
 
 from mhsa_lib import checks
 from mhsa_lib.execution_mode import is_eager
-from mhsa_lib.masks.structure import UNKNOWN, Band, Structure, by_sequence
+from mhsa_lib.masks.structure import NO_LIMIT, UNKNOWN, Band, Structure
 from mhsa_lib.shapes import Mask
 
 # --- rules -------------------------------------------------------------------------------
@@ -41,35 +41,18 @@ class Rule:
         return True
 
     def to(self, device: torch.device) -> Any:
-        """The same rule, with the tensors it reads on ``device``."""
+        """Return the same rule, with the tensors it reads on ``device``."""
         return self
 
 
 @dataclass(frozen=True)
-class Full(Rule):
-    """Everything is allowed."""
+class InBand(Rule):
+    """Keys in a band around the query."""
+
+    band: Band
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
-        shape = torch.broadcast_shapes(query.shape, key.shape)
-        return torch.ones(shape, dtype=torch.bool, device=key.device)
-
-
-@dataclass(frozen=True)
-class Causal(Rule):
-    """No key after the query."""
-
-    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
-        return query >= key
-
-
-@dataclass(frozen=True)
-class Window(Rule):
-    """The last ``window`` keys, including the query's own position."""
-
-    window: int
-
-    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
-        return (query >= key) & (query - key < self.window)
+        return self.band.allows(query, key)
 
 
 @dataclass(frozen=True)
@@ -101,17 +84,22 @@ class Padding(Rule):
 
 @dataclass(frozen=True)
 class Documents(Rule):
-    """Keys of the query's own document.
-
-    ``table`` (…, seq + 1) ends with a column of padding, for all positions outside
-    of the text.
-    """
+    """Keys of the query's own document, by a ``table`` (…, seq + 1) of ids."""
 
     ids: Any
+    # The last column is padding, -1: every position outside of the text reads that one.
     table: Tensor = field(compare=False, repr=False)
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
-        self._has_ids_for(query, key)
+        n_ids = self.table.shape[-1] - 1
+        n_tokens = key.shape[-1] if key.ndim else 0
+        if _readable(query, key) and key.numel() and query.numel():
+            n_tokens = max(n_tokens, int(key.max()) + 1, int(query.max()) + 1)
+        if n_tokens > n_ids:
+            raise ValueError(
+                f"documents has ids of {n_ids} tokens, but was asked about {n_tokens}; give an "
+                f"id to every token of the text, those in the cache included."
+            )
         own, other = self._of(query), self._of(key)
         return (own == other) & (own >= 0)
 
@@ -129,65 +117,26 @@ class Documents(Rule):
         found = table.expand(*batch, n_ids + 1).gather(-1, position.flatten(-3))
         return found.view(position.shape)
 
-    def _has_ids_for(self, query: Tensor, key: Tensor) -> None:
-        n_ids = self.table.shape[-1] - 1
-        n_tokens = key.shape[-1] if key.ndim else 0
-        if _readable(query, key) and key.numel() and query.numel():
-            n_tokens = max(n_tokens, int(key.max()) + 1, int(query.max()) + 1)
-        if n_tokens > n_ids:
-            raise ValueError(
-                f"documents has ids of {n_ids} tokens, but was asked about {n_tokens}; give an "
-                f"id to every token of the text, those in the cache included."
-            )
-
     def to(self, device: torch.device) -> "Documents":
         return replace(self, table=self.table.to(device))
 
 
 @dataclass(frozen=True)
-class _Pair(Rule):
-    """Two predicates in one rule."""
+class Combined(Rule):
+    """Predicates and the function of ``operator`` that makes one answer of theirs."""
 
-    one: Any
-    other: Any
+    sign: Callable[..., Tensor]
+    parts: tuple[Any, ...]
+
+    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+        return self.sign(*[part.allows(query, key) for part in self.parts])
 
     @property
     def fixed(self) -> bool:
-        return self.one.fixed and self.other.fixed
+        return all(part.fixed for part in self.parts)
 
-    def to(self, device: torch.device) -> Any:
-        return replace(self, one=self.one.to(device), other=self.other.to(device))
-
-
-class And(_Pair):
-    """What both predicates allow."""
-
-    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
-        return self.one.allows(query, key) & self.other.allows(query, key)
-
-
-class Or(_Pair):
-    """What one of two predicates allows, or both."""
-
-    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
-        return self.one.allows(query, key) | self.other.allows(query, key)
-
-
-@dataclass(frozen=True)
-class Not(Rule):
-    """What a predicate forbids."""
-
-    one: Any
-
-    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
-        return ~self.one.allows(query, key)
-
-    @property
-    def fixed(self) -> bool:
-        return self.one.fixed
-
-    def to(self, device: torch.device) -> Any:
-        return Not(self.one.to(device))
+    def to(self, device: torch.device) -> "Combined":
+        return replace(self, parts=tuple(part.to(device) for part in self.parts))
 
 
 class Custom(Rule):
@@ -212,50 +161,45 @@ class Custom(Rule):
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
-            said = f"raised {str(error).splitlines()[0]!r}"
-            raise ValueError(self._not_by_pair(said, query, key)) from error
-        if isinstance(allowed, Tensor) and allowed.dtype is torch.bool:
-            self._answers_by_pair(allowed, query, key)
-        return allowed
-
-    def _answers_by_pair(self, allowed: Tensor, query: Tensor, key: Tensor) -> None:
-        """Refuse an answer that differs for a pair alone, because kernels ask about parts.
-
-        The first query with the last key and the last with the first are asked about again:
-        what is read of all positions, such as a maximum, a count or a ready tensor, differs
-        from what is read of one at one of the ends.
-        """
+            raise self._error(f"raised {str(error).splitlines()[0]!r}", query, key) from error
+        # Any other answer is refused by the predicate, which knows its own name.
+        if not isinstance(allowed, Tensor) or allowed.dtype is not torch.bool:
+            return allowed
         shape = torch.broadcast_shapes(query.shape, key.shape)
         if not _fits(allowed, shape):
-            raise ValueError(self._not_by_pair(f"answered {tuple(allowed.shape)}", query, key))
+            raise self._error(f"answered {tuple(allowed.shape)}", query, key)
         if not shape.numel() or shape[-2:].numel() == 1:
-            return
+            return allowed
+        # Kernels ask about parts. So two pairs are asked about again, the first query with the
+        # last key and the reverse: what was read of all positions, a maximum, a count or a
+        # ready tensor, differs at one of the ends from what is read of one.
         whole = allowed.expand(torch.broadcast_shapes(allowed.shape, shape))
-        # Two more calls with one pair each: cheap beside the whole, and enough for a maximum, a
-        # count or a table of one size.
         first, last = slice(None, 1), slice(-1, None)
         for one, other in ((first, last), (last, first)):
             expected = whole[..., one, other]
             alone = self.function(query[..., one, :], key[..., other])
             if not _fits(alone, expected.shape) or (alone != expected).any():
-                raise ValueError(self._not_by_pair("answered otherwise", query, key))
+                raise self._error("answered otherwise", query, key)
+        return allowed
 
-    def _not_by_pair(self, said: str, query: Tensor, key: Tensor) -> str:
-        name = getattr(self.function, "__name__", "rule").strip("<>")
-        return (
-            f"custom({name}) {said} about {query.shape[-2]} queries and {key.shape[-1]} keys, "
-            f"but a rule answers for each pair on its own, (…, query, key), and the same in "
-            f"any part of a sequence; compare positions, and read nothing of all of them. For "
-            f"packed documents use masks.documents(ids); for other tables (batch, seq) let two "
-            f"axes follow the batch, table[:, None, query] == table[:, None, None, key]."
+    def _error(self, wrong: str, query: Tensor, key: Tensor) -> ValueError:
+        return ValueError(
+            f"custom({_name(self.function)}) {wrong} about {query.shape[-2]} queries and "
+            f"{key.shape[-1]} keys, but a rule answers for each pair on its own, "
+            f"(…, query, key), and the same in any part of a sequence; compare positions, and "
+            f"read nothing of all of them. For packed documents use masks.documents(ids); for "
+            f"other tables (batch, seq) let two axes follow the batch, "
+            f"table[:, None, query] == table[:, None, None, key]."
         )
 
     def __eq__(self, other: object) -> bool:
+        # Identity, because functions with the same code may read different tensors.
         return isinstance(other, Custom) and self.function is other.function
 
     def __hash__(self) -> int:
         return id(self.function)
 
+    # Both would go through __reduce_ex__, which refuses what can be copied very well.
     def __copy__(self) -> "Custom":
         return Custom(self.function)
 
@@ -271,6 +215,10 @@ class Custom(Rule):
                 f"of a module."
             )
         return Custom, (self.function,)
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__name__", "rule").strip("<>")
 
 
 def _nested(numbers: Any) -> Any:
@@ -289,33 +237,6 @@ def _fits(allowed: Tensor, shape: torch.Size) -> bool:
     return all(size in (1, room) for size, room in zip(last, rooms, strict=True))
 
 
-def _padding(ends: Tensor, *, of_queries: bool) -> Padding:
-    return Padding(_nested(ends.tolist()), of_queries, ends.detach().clone())
-
-
-def _documents(ids: Tensor) -> Documents:
-    table = torch.nn.functional.pad(ids.detach().long(), (0, 1), value=-1)
-    return Documents(_nested(ids.tolist()), table)
-
-
-def _longest_document(ids: Tensor) -> int:
-    """Tokens from the first of a document to its last, at most; 1 if there are no documents.
-
-    >>> _longest_document(torch.tensor([[5, 5, 7, -1], [5, 7, 7, 5]]))
-    4
-    """
-    longest = 1
-    for row in ids.reshape(-1, ids.shape[-1]).cpu() if ids.numel() else ():
-        _, document = row.unique(return_inverse=True)
-        place = torch.arange(len(row), device="cpu")
-        empty = torch.zeros(int(document.max()) + 1, dtype=torch.long, device="cpu")
-        first = empty.scatter_reduce(0, document, place, "amin", include_self=False)
-        last = empty.scatter_reduce(0, document, place, "amax", include_self=False)
-        spans = (last - first + 1)[document[row >= 0]]
-        longest = max(longest, int(spans.max()) if len(spans) else 1)
-    return longest
-
-
 # --- predicates -----------------------------------------------------------------------------
 
 
@@ -323,14 +244,11 @@ def _longest_document(ids: Tensor) -> int:
 class Predicate:
     """A rule about positions, evaluated only when it is called.
 
-    ``structure`` says what is known about it beforehand, so that kernels pass over the rest.
-    Predicates that say the same are equal; a custom rule is equal to itself only. There is no
-    truth in one: ``and``, ``or`` and ``not`` raise ``TypeError``.
+    ``structure`` says what is known about it beforehand. A custom rule is equal to itself only.
+    There is no truth in one: ``and``, ``or`` and ``not`` raise ``TypeError``.
 
-    >>> causal(torch.tensor(3), torch.tensor(5))
-    tensor(False)
-    >>> sliding_window(3) == sliding_window(3)
-    True
+    >>> causal(torch.tensor(3), torch.tensor(5)), sliding_window(3) == sliding_window(3)
+    (tensor(False), True)
     """
 
     rule: Callable[[Tensor, Tensor], Tensor]
@@ -341,7 +259,7 @@ class Predicate:
         return self.allows(query, key)
 
     def allows(self, query: Tensor, key: Tensor) -> Tensor:
-        """The same as calling the predicate."""
+        """Return the answer, as calling the predicate does."""
         # A method, because torch.compile in 2.5 cannot call an object whose __bool__ raises.
         allowed = self.rule(query, key)
         if not isinstance(allowed, Tensor) or allowed.dtype is not torch.bool:
@@ -355,7 +273,7 @@ class Predicate:
     def dense(
         self, n_query: int, n_key: int, device: torch.device | str | None = None
     ) -> Tensor:
-        """The boolean tensor (query, key), batch and head axes before it if the rule has them.
+        """Return the boolean tensor (query, key), after axes of batch and head if there are.
 
         >>> causal.dense(2, 3)
         tensor([[ True,  True, False],
@@ -377,24 +295,25 @@ class Predicate:
         return isinstance(self.rule, Rule) and self.rule.fixed
 
     def to(self, device: torch.device) -> "Predicate":
-        """The same predicate, with the lengths it reads on ``device``."""
-        if not isinstance(self.rule, Rule):
-            return self
-        return replace(self, rule=self.rule.to(device))
+        """Return the same predicate, with the lengths it reads on ``device``."""
+        return replace(self, rule=self.rule.to(device)) if isinstance(self.rule, Rule) else self
 
     def __and__(self, other: Any) -> "Predicate":
         other = _predicate(self, "&", other)
-        name, structure = f"({self.name} & {other.name})", self.structure & other.structure
-        return Predicate(And(self, other), name, structure)
+        rule = Combined(operator.and_, (self, other))
+        structure = self.structure & other.structure
+        return Predicate(rule, f"({self.name} & {other.name})", structure)
 
     def __or__(self, other: Any) -> "Predicate":
         other = _predicate(self, "|", other)
-        return Predicate(Or(self, other), f"({self.name} | {other.name})")
+        # What either allows is no band and no padding in general, so nothing is known.
+        rule = Combined(operator.or_, (self, other))
+        return Predicate(rule, f"({self.name} | {other.name})")
 
     __rand__, __ror__ = __and__, __or__
 
     def __invert__(self) -> "Predicate":
-        return Predicate(Not(self), f"~{self.name}")
+        return Predicate(Combined(operator.invert, (self,)), f"~{self.name}")
 
     def __bool__(self) -> bool:
         raise TypeError(
@@ -406,15 +325,19 @@ class Predicate:
         return self.name
 
 
-full = Predicate(Full(), "full", Structure(exact=True))
+def _in_band(name: str, band: Band) -> Predicate:
+    return Predicate(InBand(band), name, Structure(band, exact=True))
+
+
+full = _in_band("full", NO_LIMIT)
 """Every query attends to every key: the neutral element of ``&``."""
 
-causal = Predicate(Causal(), "causal", Structure(Band(ahead=0), exact=True))
+causal = _in_band("causal", Band(ahead=0))
 """A query attends to no key after its own position."""
 
 
 def sliding_window(window: int) -> Predicate:
-    """The last ``window`` tokens, including the token itself, and nothing after it.
+    """Return the mask of the last ``window`` tokens, the query's own one included.
 
     >>> picture(sliding_window(2), 4)
     ■···
@@ -423,11 +346,7 @@ def sliding_window(window: int) -> Predicate:
     ··■■
     """
     checks.positive(window=window)
-    return Predicate(
-        Window(window),
-        f"sliding_window({window})",
-        Structure(Band(ahead=0, behind=window - 1), exact=True),
-    )
+    return _in_band(f"sliding_window({window})", Band(ahead=0, behind=window - 1))
 
 
 def prefix(n: int) -> Predicate:
@@ -444,7 +363,7 @@ def prefix(n: int) -> Predicate:
 
 
 def key_padding(lengths: Any) -> Predicate:
-    """Keys beyond each sequence's length are forbidden; every query still attends.
+    """Forbid keys beyond each sequence's length; every query still attends.
 
     ``lengths`` is a list, an array or a tensor of whole numbers, and is copied. This is what
     ``key_padding_mask`` of ``nn.MultiheadAttention`` does.
@@ -454,16 +373,11 @@ def key_padding(lengths: Any) -> Predicate:
     ■■■  ■··
     ■■■  ■··
     """
-    ends = checks.lengths(lengths)
-    return Predicate(
-        _padding(ends, of_queries=False),
-        f"key_padding({ends.tolist()})",
-        Structure(key_lengths=by_sequence(ends), exact=ends.ndim == 1),
-    )
+    return _padding("key_padding", lengths, of_queries=False)
 
 
 def padding(lengths: Any) -> Predicate:
-    """Padded keys and padded queries are forbidden: nothing is computed for padding.
+    """Forbid padded keys and padded queries: nothing is computed for padding.
 
     For self-attention; ``lengths`` as in ``key_padding``. The ``z`` of a padded query is 0, so
     its ``y`` is the bias of ``W_O``.
@@ -473,14 +387,18 @@ def padding(lengths: Any) -> Predicate:
     ■■■  ···
     ■■■  ···
     """
-    ends = checks.lengths(lengths)
-    return Predicate(
-        _padding(ends, of_queries=True),
-        f"padding({ends.tolist()})",
-        Structure(
-            key_lengths=by_sequence(ends), query_lengths=by_sequence(ends), exact=ends.ndim == 1
-        ),
-    )
+    return _padding("padding", lengths, of_queries=True)
+
+
+def _padding(name: str, lengths: Any, of_queries: bool) -> Predicate:
+    ends = checks.whole_numbers("lengths", "one per sequence", lengths, "[3, 4]")
+    if (ends < 0).any():
+        raise ValueError(f"lengths={ends.tolist()} holds a negative length; the least is 0.")
+    known = tuple(ends.tolist()) if ends.ndim == 1 else None
+    # A copy: the rule has to stay what it is equal to.
+    rule = Padding(_nested(ends.tolist()), of_queries, ends.detach().clone())
+    structure = Structure(NO_LIMIT, known, known if of_queries else None, known is not None)
+    return Predicate(rule, f"{name}({ends.tolist()})", structure)
 
 
 def documents(ids: Any) -> Predicate:
@@ -498,31 +416,31 @@ def documents(ids: Any) -> Predicate:
     ■■·  ·■·
     ··■  ···
     """
-    given = checks.document_ids(ids)
-    few = given.numel() <= MOST_NAMED
-    name = given.tolist() if few else f"ids of shape {tuple(given.shape)}"
-    reach = _longest_document(given) - 1
-    return Predicate(
-        _documents(given), f"documents({name})", Structure(Band(ahead=reach, behind=reach))
-    )
-
-
-MOST_NAMED = 64
-"""Ids that the name of a mask of documents lists; of more it says the shape."""
+    given = checks.whole_numbers("ids", "one for each token", ids, "[0, 0, 1]")
+    numbers = given.tolist()
+    # The longest document bounds a band, which lets kernels pass over most of a long row.
+    reach = 0
+    for row in given.reshape(-1, given.shape[-1]).tolist() if given.numel() else ():
+        first: dict[int, int] = {}
+        for place, document in enumerate(row):
+            if document >= 0:
+                reach = max(reach, place - first.setdefault(document, place))
+    table = torch.nn.functional.pad(given.detach().long(), (0, 1), value=-1)
+    # 64 ids are as many as an error message should repeat.
+    name = numbers if given.numel() <= 64 else f"ids of shape {tuple(given.shape)}"
+    structure = Structure(Band(ahead=reach, behind=reach))
+    return Predicate(Documents(_nested(numbers), table), f"documents({name})", structure)
 
 
 def custom(rule: Any) -> Predicate:
     """Your own rule about index tensors ``query`` (query, 1) and ``key`` (key).
 
-    The rule must answer for every pair on its own, because it is asked about parts of a
-    sequence: what it says about some queries and keys is what it says about them among all
-    others. A rule that reads its index tensors as a whole (``key == key.max()``), or returns a
+    The rule must answer for every pair on its own, because kernels ask it about parts of a
+    sequence. One that reads its index tensors as a whole (``key == key.max()``), or returns a
     ready (n, n) tensor, raises ``ValueError``. Axes of the batch and of the heads come before
     (query, key), so a rule about a tensor (batch, seq) makes room for them:
-    ``table[:, None, query] == table[:, None, None, key]``. For packed documents there is
-    ``documents``.
-
-    It is asked again in every call, so it may read a tensor that changes between calls.
+    ``table[:, None, query] == table[:, None, None, key]``. It is asked again in every call, so
+    it may read a tensor that changes between calls.
 
     >>> picture(custom(lambda query, key: (query - key) % 2 == 0), 4)
     ■·■·
@@ -534,12 +452,11 @@ def custom(rule: Any) -> Predicate:
         raise TypeError(
             f"custom takes a function of (query, key), not a {type(rule).__name__}."
         )
-    name = getattr(rule, "__name__", "rule").strip("<>")
-    return Predicate(Custom(rule), f"custom({name})")
+    return Predicate(Custom(rule), f"custom({_name(rule)})")
 
 
 def resolve(mask: Any, shape: Sequence[int], device: torch.device) -> Mask | None:
-    """Whatever the caller gave as mask, as a boolean tensor that fits scores of this shape.
+    """Return the caller's mask as a boolean tensor that fits scores of this shape, or None.
 
     Raises ``TypeError`` for another dtype and ``ValueError`` for a shape that does not fit.
 
@@ -599,13 +516,11 @@ def picture(predicate: Predicate, n_query: int, n_key: int | None = None) -> Pic
 
 
 def flipped(mask: Tensor) -> Tensor:
-    """A boolean mask in the opposite convention: True where it was False.
+    """Return a boolean mask in the opposite convention: True where it was False.
 
     ``from_torch`` and ``to_torch`` are two names of it, for a mask on its way from
     ``nn.MultiheadAttention``, where True is blocked, to ours, where True may attend, and back.
 
-    >>> from_torch(torch.tensor([[False, True]]))
-    tensor([[ True, False]])
     >>> to_torch(causal.dense(2, 2))
     tensor([[False,  True],
             [False, False]])
@@ -618,7 +533,7 @@ from_torch = to_torch = flipped
 
 
 def from_additive(mask: Tensor) -> Tensor:
-    """A mask that was meant to be added to the scores: 0 allowed, -inf forbidden.
+    """Return the boolean form of a mask that is added to scores: 0 allowed, -inf forbidden.
 
     The lowest finite number of the dtype is taken for -inf, as many libraries write it.
 
@@ -631,6 +546,7 @@ def from_additive(mask: Tensor) -> Tensor:
             f"an additive mask is a floating-point tensor of 0 and -inf, not {kind}."
         )
     allowed, forbidden = mask == 0, mask <= torch.finfo(mask.dtype).min
+    # A NaN is neither, and so is a bias: both would be lost in silence.
     neither = mask[~(allowed | forbidden)]
     if neither.numel():
         raise ValueError(
@@ -641,7 +557,7 @@ def from_additive(mask: Tensor) -> Tensor:
 
 
 def to_additive(allowed: Tensor, dtype: torch.dtype) -> Tensor:
-    """What a mask adds to the scores; faster than filling: 0 allowed, -inf forbidden.
+    """Return what a boolean mask adds to the scores: 0 where allowed, -inf where forbidden.
 
     >>> to_additive(torch.tensor([[True, False]]), torch.float32)
     tensor([[0., -inf]])

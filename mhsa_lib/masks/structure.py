@@ -1,7 +1,7 @@
 """What is known about a mask without asking it about every pair of tokens.
 
-A predicate that states its structure lets a kernel pass over what is forbidden: keys outside
-of a band around the query, and padding. Nothing of size (query × key) is needed for that.
+With it a kernel passes over what is forbidden, keys outside of a band around the query and
+padding, and needs nothing of size (query × key) for that.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Band:
         return low, max(low, high)
 
     def queries(self, n_query: int, n_key: int, shift: int) -> tuple[int, int]:
-        """Rows, at positions row + ``shift``, that see some key: where they begin and end.
+        """Where rows, at positions row + ``shift``, that see some key begin and end.
 
         >>> Band(ahead=0).queries(n_query=5, n_key=2, shift=-3)
         (3, 5)
@@ -41,29 +41,30 @@ class Band:
         return (first, end) if n_key and first < end else (0, 0)
 
     def within(self, n_query: int, n_key: int, shift: int) -> "Band":
-        """The same band, without limits that no query and key of these are far enough for.
+        """Return the band without limits that no query and key of these are far enough for.
 
         >>> Band(ahead=0, behind=63).within(n_query=16, n_key=16, shift=0)
         Band(ahead=0, behind=None)
         """
         # Kernels without a limit are faster, so a limit that nothing reaches is dropped. The
-        # last query is at n_query - 1 + shift.
-        ahead, behind = self.ahead, self.behind
-        if ahead is not None and ahead >= n_key - 1 - shift:
-            ahead = None
-        if behind is not None and behind >= n_query - 1 + shift:
-            behind = None
-        return Band(ahead, behind)
+        # first query is at shift, the last at n_query - 1 + shift.
+        ahead = None if self.ahead is None or self.ahead >= n_key - 1 - shift else self.ahead
+        far = self.behind is None or self.behind >= n_query - 1 + shift
+        return Band(ahead, None if far else self.behind)
 
     def allows(self, query: Tensor, key: Tensor) -> Tensor:
         """Whether each key is in the band of each query."""
-        shape = torch.broadcast_shapes(query.shape, key.shape)
-        allowed = torch.ones(shape, dtype=torch.bool, device=key.device)
+        # Limits are added to the queries, (query, 1): key - query would be a whole matrix of
+        # integers, eight times the memory of the answer.
+        limits = []
         if self.ahead is not None:
-            allowed = allowed & (key - query <= self.ahead)
+            limits.append(query + self.ahead >= key)
         if self.behind is not None:
-            allowed = allowed & (query - key <= self.behind)
-        return allowed
+            limits.append(query - self.behind <= key)
+        if not limits:
+            shape = torch.broadcast_shapes(query.shape, key.shape)
+            return torch.ones(shape, dtype=torch.bool, device=key.device)
+        return limits[0] if len(limits) == 1 else limits[0] & limits[1]
 
 
 NO_LIMIT = Band()
@@ -72,10 +73,7 @@ Lengths = tuple[int, ...] | None
 
 @dataclass(frozen=True)
 class Structure:
-    """A band, and where each sequence of the batch ends.
-
-    ``exact`` if nothing else is forbidden.
-    """
+    """A band, and the ends of the sequences; ``exact`` if nothing else is forbidden."""
 
     band: Band = NO_LIMIT
     key_lengths: Lengths = None
@@ -85,59 +83,34 @@ class Structure:
     def is_band(self, ahead: int | None, behind: int | None = None) -> bool:
         """Whether exactly this band is allowed and nothing else is forbidden.
 
-        Asked field by field: comparing whole structures with ``==`` is folded by
-        ``torch.compile`` where both are one object, without a guard, so that the compiled
-        program takes every later mask for the first.
-
         >>> Structure(Band(ahead=0), exact=True).is_band(ahead=0)
         True
         """
-        return (
-            self.exact
-            and self.key_lengths is None
-            and self.query_lengths is None
-            and self.band.ahead == ahead
-            and self.band.behind == behind
-        )
+        # Field by field, because torch.compile folds == of two structures that are one object
+        # without a guard: the compiled program would take every later mask for the first.
+        limits = self.band.ahead == ahead and self.band.behind == behind
+        unpadded = self.key_lengths is None and self.query_lengths is None
+        return self.exact and unpadded and limits
 
     def __and__(self, other: "Structure") -> "Structure":
         """What both allow."""
-        band = Band(
-            _least(self.band.ahead, other.band.ahead),
-            _least(self.band.behind, other.band.behind),
-        )
-        key_lengths, keys_known = _shorter(self.key_lengths, other.key_lengths)
-        query_lengths, queries_known = _shorter(self.query_lengths, other.query_lengths)
+        one, two = self.band, other.band
+        band = Band(_least(one.ahead, two.ahead), _least(one.behind, two.behind))
+        keys, keys_known = _shorter(self.key_lengths, other.key_lengths)
+        queries, queries_known = _shorter(self.query_lengths, other.query_lengths)
         exact = self.exact and other.exact and keys_known and queries_known
-        return Structure(band, key_lengths, query_lengths, exact)
+        return Structure(band, keys, queries, exact)
 
 
 UNKNOWN = Structure()
 
 
-def by_sequence(ends: Tensor) -> Lengths:
-    """Lengths as plain numbers, where there is one for each sequence of a batch."""
-    return tuple(ends.tolist()) if ends.ndim == 1 else None
-
-
 def _least(a: int | None, b: int | None) -> int | None:
-    given = [limit for limit in (a, b) if limit is not None]
-    return min(given) if given else None
+    return min(a, b) if a is not None and b is not None else (b if a is None else a)
 
 
 def _shorter(a: Lengths, b: Lengths) -> tuple[Lengths, bool]:
     if a is None or b is None:
         return (b if a is None else a), True
     # A batch of one may broadcast against another, so this is no error, only unknown.
-    if len(a) != len(b):
-        return None, False
-    return tuple(map(min, a, b)), True
-
-
-def positions(n: int, start: int, device: torch.device) -> Tensor:
-    """``n`` positions from ``start`` on.
-
-    >>> positions(2, 3, torch.device("cpu"))
-    tensor([3, 4])
-    """
-    return torch.arange(start, start + n, device=device)
+    return (tuple(map(min, a, b)), True) if len(a) == len(b) else (None, False)

@@ -30,7 +30,7 @@ class Pairing:
     columns: str
 
     def apart(self, rows: Tensor) -> Tensor:
-        """The two coordinates of every pair on a first axis: (two, …, pair)."""
+        """Return the two coordinates of every pair on a first axis: (two, …, pair)."""
         return rearrange(rows, f"... {self.columns} -> two ... pair", two=2)
 
     def together(self, coordinates: Tensor) -> Tensor:
@@ -38,7 +38,7 @@ class Pairing:
         return rearrange(coordinates, f"two ... pair -> ... {self.columns}", two=2)
 
     def rotate(self, rows: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        """Every pair of ``rows`` rotated in its plane, by the angles of ``cos`` and ``sin``."""
+        """Rotate every pair of ``rows`` in its plane, by the angles of ``cos`` and ``sin``."""
         a, b = self.apart(rows)
         return self.together(torch.stack((a * cos - b * sin, a * sin + b * cos)))
 
@@ -51,10 +51,9 @@ HALVES = Pairing("halves", "(two pair)")
 
 
 def reordered(heads: Tensor, old: Pairing, new: Pairing) -> Tensor:
-    """Heads whose dimensions are reordered so that pairs of ``old`` become pairs of ``new``.
+    """Return heads, d_head last, whose pairs of ``old`` have become pairs of ``new``.
 
-    Applied to the rows of W_Q and W_K, seen as (head, d_head, d_model) and transposed so that
-    d_head is last, it makes weights for one pairing out of weights for the other.
+    Applied to the rows of W_Q and W_K it makes weights for one pairing out of the other's.
 
     >>> reordered(torch.tensor([0, 1, 2, 3]), INTERLEAVED, HALVES).tolist()
     [0, 2, 1, 3]
@@ -70,18 +69,12 @@ class Rotary(nn.Module):
     d_rotary : dimensions that rotate, an even number
     base : pair i rotates by base^(-2i/d_rotary) radians per token
     pairing : which dimensions are a pair, ``INTERLEAVED`` or ``HALVES``
-    scaling : changes these frequencies for texts longer than those of training: a function of
-        all of them, such as those of ``rope.scaling``. Its ``magnitude``, if it has one, is a
-        factor on what is rotated
+    scaling : a function of these frequencies for longer texts, see ``rope.scaling``
 
     Examples
     --------
-    >>> rotary = Rotary(4)
-    >>> row = torch.tensor([[1.0, 0.0, 1.0, 0.0]])
-    >>> rotary(row, torch.tensor([0])).tolist() == row.tolist()
-    True
-    >>> quarter = torch.tensor([torch.pi / 2])
-    >>> rotary(row, quarter)[0, :2].round(decimals=3).tolist()
+    >>> row, quarter = torch.tensor([[1.0, 0.0, 1.0, 0.0]]), torch.tensor([torch.pi / 2])
+    >>> Rotary(4)(row, quarter)[0, :2].round(decimals=3).tolist()
     [-0.0, 1.0]
     """
 
@@ -102,8 +95,7 @@ class Rotary(nn.Module):
             raise ValueError(
                 f"{scaling} does not fit base={base:g}; make both with the same base."
             )
-        self.d_rotary, self.base, self.pairing = d_rotary, base, pairing
-        self.scaling = scaling
+        self.d_rotary, self.base, self.pairing, self.scaling = d_rotary, base, pairing, scaling
 
     def extra_repr(self) -> str:
         scaling = "" if self.scaling is None else f", scaling={self.scaling}"
@@ -115,7 +107,7 @@ class Rotary(nn.Module):
         device: torch.device | None = None,
         length: Tensor | None = None,
     ) -> Tensor:
-        """Radians per token, (pair): 1 for the first pair, less for each one after it.
+        """Return radians per token, (pair): 1 for the first, less for each one after it.
 
         ``length``, a tensor (…, 1), is read by a ``LengthScaling`` only; (…, pair) then.
         """
@@ -129,14 +121,14 @@ class Rotary(nn.Module):
         return plain if self.scaling is None else self.scaling(plain)
 
     def angles(self, positions: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Radians, (…, seq, pair), in a text that ends with the last of its positions."""
+        """Return radians, (…, seq, pair), in a text that ends with the last position."""
         by_length = isinstance(self.scaling, LengthScaling)
         length = positions.amax(dim=-1, keepdim=True)[..., None] + 1 if by_length else None
         frequencies = self.frequencies(dtype, positions.device, length)
         return positions.to(dtype)[..., None] * frequencies
 
     def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
-        """``rows`` (…, seq, d_rotary) rotated by ``positions`` (…, seq)."""
+        """Return ``rows`` (…, seq, d_rotary) rotated by ``positions`` (…, seq)."""
         if rows.shape[-1] != self.d_rotary:
             raise ValueError(
                 f"rows are {rows.shape[-1]} wide, shape {tuple(rows.shape)}, but "
@@ -152,7 +144,7 @@ class Rotary(nn.Module):
         return self.pairing.rotate(rows, cos.to(rows.dtype), sin.to(rows.dtype))
 
     def check_continuation(self, positions: Tensor) -> None:
-        """Refuse tokens at ``positions`` (…, seq) if cached keys would now rotate otherwise.
+        """Raise ValueError for ``positions`` (…, seq) if cached keys would rotate otherwise.
 
         Only a ``LengthScaling`` can cause that, because what was cached in a shorter text keeps
         the rotation of that text.
@@ -162,13 +154,11 @@ class Rotary(nn.Module):
         # A negative position is padding, which says nothing about where the text begins.
         n = positions.amax(dim=-1, keepdim=True) + 1
         past = positions.where(positions >= 0, n).amin(dim=-1, keepdim=True)
-        before, now = (
-            self.frequencies(torch.float64, positions.device, length) for length in (past, n)
-        )
-        changed = ((before != now).any(dim=-1, keepdim=True) & (past > 0)).flatten()
+        before = self.frequencies(torch.float64, positions.device, past)
+        now = self.frequencies(torch.float64, positions.device, n)
+        changed = (before != now).any(dim=-1, keepdim=True) & (past > 0)
         if changed.any():
-            ends = n.flatten()[changed][0].item()
-            cached = past.flatten()[changed][0].item()
+            cached, ends = past[changed][0].item(), n[changed][0].item()
             raise ValueError(
                 f"a text of {cached} tokens continues to {ends}, where "
                 f"{type(self.scaling).__name__} rotates all of them otherwise, but the cached "
@@ -184,7 +174,7 @@ class PartialRotary(Rotary):
     """
 
     def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
-        """``rows`` (…, seq, d_head), of which ``d_rotary`` are rotated by ``positions``."""
+        """Return ``rows`` (…, seq, d_head), with ``d_rotary`` rotated by ``positions``."""
         first, rest = rows[..., : self.d_rotary], rows[..., self.d_rotary :]
         return torch.cat([super().forward(first, positions), rest], dim=-1)
 
@@ -192,7 +182,7 @@ class PartialRotary(Rotary):
 def token_positions(
     positions: Tensor | None, n_query: int, n_key: int, like: Tensor
 ) -> list[Tensor]:
-    """Positions of queries and of keys: as given, or counted from 0, queries the last.
+    """Return positions of queries and of keys: as given, or counted from 0, queries the last.
 
     >>> [each.tolist() for each in token_positions(None, 2, 5, torch.zeros(1))]
     [[3, 4], [0, 1, 2, 3, 4]]
@@ -217,8 +207,7 @@ class RotarySplit(Stage):
 
     Examples
     --------
-    >>> split = RotarySplit(3, Rotary(4))
-    >>> q, k, v = split(*[torch.ones(5, 12)] * 3)
+    >>> q, k, v = RotarySplit(3, Rotary(4))(*[torch.ones(5, 12)] * 3)
     >>> q.shape, torch.allclose(q[0, 0], q[0, 1]), torch.equal(v[0, 0], v[0, 1])
     (torch.Size([3, 5, 4]), False, True)
     """

@@ -1,8 +1,8 @@
 """Other frequencies of rotary positions, for texts longer than those of training.
 
-A scaling is given to ``rope.Rotary``: a function of the frequencies (pair) of a head, fastest
-first. Its ``magnitude``, where it has one, is a factor on everything that is rotated, so scores
-grow by its square. A ``LengthScaling`` also asks how long the text is.
+A scaling is given to ``Rotary``: a function of the frequencies (pair) of a head, fastest first.
+Its ``magnitude``, if it has one, is a factor on all that is rotated, so scores grow by its
+square. A ``LengthScaling`` also asks how long the text is.
 
 Sources: Chen et al., "Extending Context Window", section 2.3, arXiv 2306.15595 (linear); Peng
 et al., "YaRN", section 3, arXiv 2309.00071 (YaRN and, in its section 3.1 and appendix B.1,
@@ -53,9 +53,8 @@ class PartialScaling:
 class Llama3Scaling:
     """Llama 3.1's frequencies for long texts: pairs that are slow become slower.
 
-    What counts is how often a pair goes round within ``length`` tokens: fewer than ``low``
-    times, and it becomes ``factor`` times slower; more than ``high`` times, and it stays as it
-    is; in between the two are blended.
+    Pairs that go round less than ``low`` times within ``length`` tokens become ``factor`` times
+    slower, those above ``high`` times stay as they are; in between the two are blended.
 
     >>> Llama3Scaling(factor=8.0)(torch.tensor([1.0, 2**-13])).tolist() == [1.0, 2**-16]
     True
@@ -74,7 +73,7 @@ class Llama3Scaling:
 
 
 def yarn_magnitude(factor: float, weight: float = 1.0) -> float:
-    """0.1 · weight · ln(factor) + 1, YaRN's answer to flatter distributions over more keys.
+    """Return 0.1 · weight · ln(factor) + 1: over more keys distributions become flatter.
 
     >>> yarn_magnitude(1.0), round(yarn_magnitude(40.0), 4), yarn_magnitude(0.5)
     (1.0, 1.3689, 1.0)
@@ -86,20 +85,11 @@ def yarn_magnitude(factor: float, weight: float = 1.0) -> float:
 class YarnScaling:
     """YaRN: as Llama 3.1's, but blended by the number of the pair; queries and keys grow.
 
-    Pairs that go round more than ``fast`` times within ``length`` tokens stay, those below
-    ``slow`` become ``factor`` times slower; between their numbers the blend is linear.
+    Pairs that go round more than ``fast`` times within ``length`` tokens, those of a text in
+    training, stay; those below ``slow`` become ``factor`` times slower; between their numbers,
+    rounded outwards with ``truncate``, the blend is linear. ``base`` is that of the ``Rotary``,
+    and ``attention_factor`` a magnitude other than ``yarn_magnitude(factor)``.
 
-    Parameters
-    ----------
-    factor : how many times longer the text may be
-    base : that of the ``Rotary`` it is given to
-    length : tokens of a text in training
-    fast, slow : turns within ``length``
-    truncate : whether the two numbers of pairs are rounded to whole pairs, outwards
-    attention_factor : the factor on queries and keys; ``yarn_magnitude(factor)`` without
-
-    Examples
-    --------
     >>> scaling = YarnScaling(factor=4.0, base=100.0, length=64, fast=8.0, slow=2.0)
     >>> plain = 100.0 ** (-torch.arange(4) / 4)
     >>> plain / scaling(plain), round(scaling.magnitude, 4)
@@ -116,7 +106,7 @@ class YarnScaling:
 
     @property
     def magnitude(self) -> float:
-        """The factor on queries and on keys."""
+        """Return the factor on queries and on keys."""
         given = self.attention_factor
         return yarn_magnitude(self.factor) if given is None else given
 
@@ -135,19 +125,19 @@ class YarnScaling:
         return frequencies * (1 - slower) + frequencies / self.factor * slower
 
     def _pair(self, turns: float, n_pairs: int) -> float:
-        """The number of the pair that goes round so often within ``length`` tokens."""
+        """Return the number of the pair that goes round so often within ``length`` tokens."""
         return n_pairs * math.log(self.length / (turns * 2 * math.pi)) / math.log(self.base)
 
 
 class LengthScaling:
-    """A scaling that depends on the length of the text; in a batch each sequence has its own.
+    """A scaling that depends on the length of the text, each sequence's own in a batch.
 
     A text that grows would have to rotate its first tokens again. So ``Rotary`` refuses to
     continue with cached keys once the longer text has other frequencies.
     """
 
     def __call__(self, frequencies: Tensor, length: Tensor) -> Tensor:
-        """The frequencies (…, pair) for texts of ``length`` tokens, (…, 1)."""
+        """Return the frequencies (…, pair) for texts of ``length`` tokens, (…, 1)."""
         raise NotImplementedError
 
 
@@ -169,10 +159,10 @@ class DynamicScaling(LengthScaling):
     def __call__(self, frequencies: Tensor, length: Tensor) -> Tensor:
         longer = length.clamp(min=self.length).to(frequencies.dtype) / self.length
         slower = self.factor * longer - (self.factor - 1)
-        n_pairs, dtype = len(frequencies), frequencies.dtype
         # A larger base slows pair i by a power that grows with i: none for the first pair, all
         # of it for the last.
-        share = torch.linspace(0, 1, n_pairs, device=frequencies.device, dtype=dtype)
+        n_pairs, device = len(frequencies), frequencies.device
+        share = torch.linspace(0, 1, n_pairs, device=device, dtype=frequencies.dtype)
         return frequencies * slower**-share
 
 
@@ -192,10 +182,8 @@ class LongRopeScaling(LengthScaling):
 
     def __post_init__(self) -> None:
         if len(self.short) != len(self.long):
-            raise ValueError(
-                f"short has {len(self.short)} divisors and long {len(self.long)}; give both "
-                f"one for every pair."
-            )
+            given = f"short has {len(self.short)} divisors and long {len(self.long)}"
+            raise ValueError(f"{given}; give both one for every pair.")
 
     def __call__(self, frequencies: Tensor, length: Tensor) -> Tensor:
         if len(frequencies) != len(self.long):
@@ -204,4 +192,5 @@ class LongRopeScaling(LengthScaling):
                 f"rotate; give one for every pair."
             )
         short, long = (frequencies / frequencies.new_tensor(d) for d in (self.short, self.long))
+        # By each sequence: in one batch a short text keeps the frequencies of training.
         return torch.where(length > self.length, long, short)

@@ -9,9 +9,9 @@ from torch import Tensor
 from traitlets import Dict, Float, Int, List, TraitError, validate
 
 from mhsa_book import examples, plots
+from mhsa_book.transformer.checks import whole_characters
 from mhsa_book.widgets.compose_lab.layer import check, drawn, factors
 from mhsa_book.widgets.figure import Figure
-from mhsa_lib import checks
 from mhsa_lib.variants.composed import Compose, Gate, LowRank, Static
 
 
@@ -56,7 +56,7 @@ class ComposeLab(Figure):
             compose, weights, x = drawn()
         check(weights, x, tokens)
         for token in tokens:
-            checks.text("tokens", token)
+            whole_characters("tokens", token)
         given = {"query": len(x) - 1, "key": len(x) // 3} | chosen
         super().__init__(
             weights=weights.detach().cpu().double().tolist(),

@@ -9,6 +9,7 @@ from traitlets import Enum, Int, List, TraitError, Unicode, validate
 
 from mhsa_book import examples, plots
 from mhsa_book.equivalence import empty_row
+from mhsa_book.transformer.checks import whole_characters
 from mhsa_book.widgets.figure import Figure
 from mhsa_book.widgets.rules import Rule, one_of, rows, whole
 from mhsa_lib import checks, functional, masks
@@ -139,7 +140,7 @@ class MaskLab(Figure):
 def _checked(scores: Tensor, tokens: Sequence[str]) -> None:
     checks.positive(tokens=len(tokens))
     for token in tokens:
-        checks.text("tokens", token)
+        whole_characters("tokens", token)
     size = len(tokens)
     if scores.ndim != 3 or tuple(scores.shape[1:]) != (size, size):
         raise ValueError(

@@ -9,9 +9,9 @@ from traitlets import Int, List, TraitError, validate
 
 from mhsa_book import examples, plots
 from mhsa_book.plots.contribution import one_sequence
+from mhsa_book.transformer.checks import whole_characters
 from mhsa_book.widgets.figure import Figure
 from mhsa_book.widgets.rules import Rule, items, whole
-from mhsa_lib import checks
 from mhsa_lib.tracing.wires import trace
 
 LIMITS = {"heads": 12, "queries": 32, "columns of concat": 64, "coordinates of y": 48}
@@ -126,7 +126,7 @@ def _names(
     if len(given) != size:
         raise ValueError(f"{owner} has {size} {parts} but there are {len(given)} {what}.")
     for name in given:
-        checks.text(what, name)
+        whole_characters(what, name)
     return list(given)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from traitlets import Any as AnyTrait
 from traitlets import Bool, List, Unicode, observe
 
+from mhsa_book.transformer.checks import whole_characters
 from mhsa_book.widgets.figure import Figure
 from mhsa_book.widgets.rules import Rule, items, number, one_of, or_none, whole
-from mhsa_lib import checks
 
 
 class Predict(Figure):
@@ -69,7 +69,7 @@ class Predict(Figure):
             right, named = _written(right), [[_written(m), sentence] for m, sentence in named]
         _check(question, right, named, choices if options is not None else None, axes)
         for text in (question, because, *choices, *(sentence for _, sentence in named)):
-            checks.text("A text", text)
+            whole_characters("A text", text)
             if text.count("`") % 2:
                 raise ValueError(f"A backtick has no partner in {text!r}; close the `name`.")
         super().__init__(

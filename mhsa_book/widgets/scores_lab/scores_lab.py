@@ -9,9 +9,9 @@ from torch import Tensor
 from traitlets import Float, Int, List, TraitError, validate
 
 from mhsa_book import examples, plots
+from mhsa_book.transformer.checks import whole_characters
 from mhsa_book.widgets.figure import Figure
 from mhsa_book.widgets.scores_lab.rules import HIGHEST, RULES, weights
-from mhsa_lib import checks
 
 MOST = 20
 
@@ -63,7 +63,7 @@ class ScoresLab(Figure):
                 f"key one of each, for 2 to {MOST} keys."
             )
         for word in words:
-            checks.text("tokens", word)
+            whole_characters("tokens", word)
         chosen = {"key": row.index(max(row))} | chosen
         super().__init__(tokens=words, scores=row, values=numbers, **chosen)
 

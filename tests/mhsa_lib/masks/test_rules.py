@@ -192,7 +192,7 @@ def test_a_mask_moves_with_the_lengths_it_reads():
     mask = (masks.causal & ~masks.padding([3, 4])) | masks.custom(even)
     moved = mask.to(torch.device("meta"))
     assert moved == mask
-    assert moved.rule.one.rule.other.rule.one.rule.ends.is_meta
+    assert moved.rule.parts[0].rule.parts[1].rule.parts[0].rule.ends.is_meta
     assert masks.Predicate(even, "even").to(torch.device("meta")).rule is even
 
 
