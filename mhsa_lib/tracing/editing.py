@@ -31,7 +31,7 @@ def edit(model: nn.Module, wire: str, change: Callable[[Tensor], Tensor]) -> Ite
     attention = the_attention(model)
     stages = stages_of(attention).values()
     makers = [stage for stage in stages if wire in stage.wires]
-    if len(makers) != 1:
+    if len(makers) != 1:  # of two wires with one name, either could be meant
         have = sorted(name for stage in stages for name in stage.wires)
         raise KeyError(f"no single wire {wire!r} in {type(attention).__name__}; it has {have}")
     (stage,) = makers

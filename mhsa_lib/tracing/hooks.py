@@ -25,19 +25,10 @@ class Hooks:
     of it. It also acts in torch's backward threads, where a checkpointed pass is computed
     again, so leave the block after the backward pass.
 
-    Parameters
-    ----------
-    model : the model that the modules are parts of
+    Raises ``ValueError`` before torch 2.6, which cannot run compiled code uncompiled, for a
+    compiled model, and ``RuntimeError`` inside a function that is being compiled, and in a call
+    where ``nn.DataParallel`` runs replicas in threads of its own.
 
-    Raises
-    ------
-    ValueError : before torch 2.6, which cannot run compiled code uncompiled, for a compiled
-        model
-    RuntimeError : inside a function that is being compiled, and in a call where
-        ``nn.DataParallel`` runs replicas in threads of its own
-
-    Examples
-    --------
     >>> W, seen = nn.Linear(2, 2), []
     >>> with Hooks(W) as hooks:
     ...     hooks.after(W, lambda module, args, output: seen.append(output.shape))
@@ -45,6 +36,10 @@ class Hooks:
     >>> y = W(y)
     >>> seen
     [torch.Size([3, 2])]
+
+    Parameters
+    ----------
+    model : the model that the modules are parts of
     """
 
     def __init__(self, model: nn.Module) -> None:
