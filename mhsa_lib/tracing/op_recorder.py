@@ -74,24 +74,21 @@ class OpRecorder(DispatchMode):
         self.ops, self.outputs = Ops(), list[Tensor]()
 
     def __torch_dispatch__(
-        self,
-        func: Any,
-        types: Any,
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
+        kwargs = kwargs or {}
         if any(hasattr(kind, "to_local") for kind in types):
             return NotImplemented  # a DTensor: wait for what it does on this device
         # In inference mode composed operations arrive whole, so take them apart.
         if torch.is_inference_mode_enabled():
             with self:
-                parts = func.decompose(*args, **(kwargs or {}))
+                parts = func.decompose(*args, **kwargs)
             if parts is not NotImplemented:
                 return parts
-        out = func(*args, **(kwargs or {}))
+        out = func(*args, **kwargs)
         # Memory of an argument is shared, not new; which of the two the schema of torch says.
         seen = {storage(t) for t in leaves((args, kwargs)) if isinstance(t, Tensor)}
-        flops = _flops(func, args, kwargs or {}, out)
+        flops = _flops(func, args, kwargs, out)
         for tensor in (t for t in leaves(out) if isinstance(t, Tensor)):
             shared = "in place" if is_in_place(func) else "view"
             result = shared if storage(tensor) in seen else "copy"
@@ -145,7 +142,7 @@ def ledger(names: tuple[str, str], rows: Iterable[tuple[str, str, Any]]) -> str:
 
 
 def in_brackets(sizes: tuple[int, ...]) -> str:
-    """Return a shape or strides as text; unlike a tuple, one axis has no comma after it."""
+    """Return a shape or strides as text, without the comma that a tuple of one has."""
     return f"({', '.join(map(str, sizes))})"
 
 

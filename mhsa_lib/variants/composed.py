@@ -40,9 +40,6 @@ from mhsa_lib.shapes import (
 )
 from mhsa_lib.stages import Attend, Wire
 
-SIDES = {"query": (QueryMaps, QueryGates), "key": (KeyMaps, KeyGates)}
-"""A dynamic branch reads the tokens of one side; its maps run along that axis."""
-
 
 class KeyWire(Wire):
     """A wire of what a key token decides; later queries need it, so decoding caches it."""
@@ -52,7 +49,8 @@ class KeyWire(Wire):
         self.cached = tuple(self.wires)  # type: ignore[misc]
 
 
-WIRES = {"query": Wire, "key": KeyWire}
+SIDES = {"query": (Wire, QueryMaps, QueryGates), "key": (KeyWire, KeyMaps, KeyGates)}
+"""A dynamic branch reads the tokens of one side; its maps run along that axis."""
 
 
 class Branch(nn.Module):
@@ -99,11 +97,11 @@ class LowRank(Branch):
         super().__init__(d_model=d_model, n_heads=n_heads)
         check_rank(n_heads, rank)
         self.rank, self.side = rank, _known(side)
-        d_hidden, maps = 4 * n_heads, SIDES[side][0]
+        (wire, maps, _), d_hidden = SIDES[side], 4 * n_heads
         self.W_1 = nn.Linear(d_model, d_hidden, bias=False)
         self.W_2 = nn.Linear(d_hidden, 2 * rank * n_heads, bias=False)
-        self.w1 = WIRES[side](f"{place}_{side}_w1", maps)
-        self.w2 = WIRES[side](f"{place}_{side}_w2", maps)
+        self.w1 = wire(f"{place}_{side}_w1", maps)
+        self.w2 = wire(f"{place}_{side}_w2", maps)
         # Small at the start, so that the heads begin nearly unmixed, as in plain attention.
         nn.init.normal_(self.W_1.weight, std=math.sqrt(2 / (d_model + d_hidden)))
         shrink = math.sqrt(2 * n_heads * rank) * (n_heads + rank)
@@ -132,8 +130,9 @@ class Gate(Branch):
     def __init__(self, d_model: int, n_heads: int, place: str, side: str) -> None:
         super().__init__(d_model=d_model, n_heads=n_heads)
         self.side = _known(side)
+        wire, _, gates = SIDES[side]
         self.W_g = nn.Linear(d_model, n_heads, bias=False)
-        self.gate = WIRES[side](f"{place}_{side}_gate", SIDES[side][1])
+        self.gate = wire(f"{place}_{side}_gate", gates)
         nn.init.normal_(self.W_g.weight, std=0.05 * math.sqrt(2 / (n_heads + d_model)))
 
     def forward(self, tokens: Mapping[str, Tensor]) -> TokenGates:

@@ -43,9 +43,9 @@ class GroupedSplit(Split):
 class GroupedAttend(Attend):
     """Give every KV head to its group of query heads, then attend as always."""
 
+    # KV heads are repeated only here, so that what decoding caches, from split, stays small.
     def forward(self, q: Queries, k: Keys, v: Values, mask: Any = None) -> HeadOutputs:
         n_heads = q.shape[-3]
-        # Repeated only here, so that the wires of split, which decoding caches, stay small.
         k, v = functional.share_heads(k, n_heads), functional.share_heads(v, n_heads)
         return super().forward(q, k, v, mask)
 

@@ -99,6 +99,7 @@ class LatentProject(Stage):
         self.W_DKV = nn.Linear(W_Q.in_features, sum(self.widths), bias=bias)
         self.norm = norm(d_latent)
 
+    # The key is rotated here and not in split: decoding then caches it as it is used.
     def forward(
         self, x: Tensor, context: Tensor, positions: Tensor | None = None
     ) -> tuple[LatentQueryRows, Latents, RotaryKeys]:
@@ -107,7 +108,6 @@ class LatentProject(Stage):
         checks.same_batch(x, context)
         if positions is not None:
             self.rotary.check_continuation(positions)
-        # The key is rotated here and not in split: decoding then caches it as it is used.
         _, key = token_positions(positions, x.shape[-2], context.shape[-2], context)
         q = self.W_Q(x)
         latent, k_rope = self.W_DKV(context).split(self.widths, dim=-1)
