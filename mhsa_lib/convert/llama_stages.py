@@ -1,12 +1,13 @@
-"""Stages that some of Llama's relatives have: soft-capped scores, sinks, and other norms.
+"""Stages of some of Llama's relatives: soft-capped scores, sinks, and other norms.
 
-Each is the plain stage with one difference, and the plain one at a stated setting. The stages
-of ``convert.from_llama``; they can be given to any ``GroupedQueryAttention``.
+``convert.from_llama`` uses them; they can be given to any ``GroupedQueryAttention``.
 
 Sources: Gemma Team, "Gemma 2", section 2, arXiv 2408.00118 (cap); OpenAI, "gpt-oss model card",
 section 2, arXiv 2508.10925, after Xiao et al., arXiv 2309.17453 (sinks); OLMo Team, "2 OLMo 2
 Furious", section 3.3, arXiv 2501.00656 (norms of queries and keys).
 """
+
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -29,16 +30,9 @@ from mhsa_lib.variants.grouped import GroupedAttend
 class CappedAttend(GroupedAttend):
     """Scores are soft-capped, cap · tanh(score / cap), to stay below ``cap`` (Gemma 2).
 
-    The wire ``scores`` holds them capped. With a cap of None it is ``GroupedAttend``.
+    The wire ``scores`` holds them capped. ``scale`` and ``dropout`` are as in ``Attend``. If
+    ``cap`` is None it is ``GroupedAttend``. Raises ``ValueError`` for a cap not above 0.
 
-    Parameters
-    ----------
-    scale : factor on the dot products
-    cap : the largest score, above 0; None for no cap
-    dropout : as of ``Attend``
-
-    Examples
-    --------
     >>> q, k = torch.full((1, 1, 1), 10.0), torch.tensor([[[10.0], [20.0]]])
     >>> attend = CappedAttend(scale=1.0, cap=1.0)
     >>> attend.attention_weights(q, k)
@@ -47,7 +41,7 @@ class CappedAttend(GroupedAttend):
 
     def __init__(self, scale: float, cap: float | None, dropout: float = 0.0) -> None:
         super().__init__(scale, dropout)
-        if cap is not None and not cap > 0:
+        if cap is not None and not cap > 0:  # NaN too: it is not above 0
             raise ValueError(
                 f"cap={cap} caps no score; give a number above 0, None for no cap."
             )
@@ -57,7 +51,7 @@ class CappedAttend(GroupedAttend):
         return f"{super().extra_repr()}, cap={self.cap}"
 
     def score(self, q: Queries, k: Heads) -> Scores:
-        """The scaled dot products, soft-capped."""
+        """Return the scaled dot products, soft-capped."""
         return functional.softcap(super().score(q, k), self.cap)
 
 
@@ -65,17 +59,10 @@ class SinkAttend(GroupedAttend):
     """Every head has a score of its own for attending to nothing: its sink (gpt-oss).
 
     The sink joins the softmax and is then dropped, so a row of ``weights`` is **not a
-    distribution**: its sum is less than 1 by the share of the sink. With sinks of minus
-    infinity it is ``GroupedAttend``.
+    distribution**: its sum is less than 1 by the share of the sink. Each of ``n_heads`` query
+    heads has a parameter in ``sinks``; ``scale`` and ``dropout`` are as in ``Attend``. With
+    sinks of minus infinity it is ``GroupedAttend``.
 
-    Parameters
-    ----------
-    scale : factor on the dot products
-    n_heads : query heads, each with a parameter in ``sinks``
-    dropout : as of ``Attend``
-
-    Examples
-    --------
     >>> attend, k = SinkAttend(scale=1.0, n_heads=1), torch.zeros(1, 3, 2)
     >>> attend.attention_weights(torch.zeros(1, 1, 2), k).tolist()
     [[[0.25, 0.25, 0.25]]]
@@ -84,23 +71,20 @@ class SinkAttend(GroupedAttend):
     def __init__(self, scale: float, n_heads: int, dropout: float = 0.0) -> None:
         super().__init__(scale, dropout)
         checks.positive(n_heads=n_heads)
+        # A sink of 0 is a key whose product with every query is 0.
         self.sinks = nn.Parameter(torch.zeros(n_heads))
 
     def normalise(self, scores: Scores, mask: Mask | None) -> Weights:
-        """A softmax over keys and sink, without the share of the sink."""
+        """Return a softmax over keys and sink, without the share of the sink."""
         return functional.softmax_with_sinks(scores, self.sinks, mask)
 
 
 class NormedProject(Project):
     """Queries and keys of all heads are normed together, before they are split (OLMo 2).
 
-    Parameters
-    ----------
-    d_model, d_heads, d_kv_heads, d_context, bias : as of ``Project``
-    q_norm, k_norm : what is done to all dimensions of q and of k
+    ``q_norm`` and ``k_norm`` see all dimensions of q and of k; the rest is as in ``Project``.
+    With identities it is ``Project``.
 
-    Examples
-    --------
     >>> project = NormedProject(8, 4, 2, q_norm=nn.RMSNorm(4), k_norm=nn.RMSNorm(2))
     >>> q, k, v = project(*[torch.randn(5, 8)] * 2)
     >>> q.square().mean(dim=-1).round(decimals=2).tolist()
@@ -108,17 +92,9 @@ class NormedProject(Project):
     """
 
     def __init__(
-        self,
-        d_model: int,
-        d_heads: int,
-        d_kv_heads: int,
-        *,
-        q_norm: nn.Module,
-        k_norm: nn.Module,
-        d_context: int | None = None,
-        bias: bool = False,
+        self, *sizes: int, q_norm: nn.Module, k_norm: nn.Module, **options: Any
     ) -> None:
-        super().__init__(d_model, d_heads, d_kv_heads, d_context=d_context, bias=bias)
+        super().__init__(*sizes, **options)
         self.q_norm, self.k_norm = q_norm, k_norm
 
     def forward(self, x: Tensor, context: Tensor) -> tuple[QueryRows, KeyRows, ValueRows]:
@@ -129,8 +105,6 @@ class NormedProject(Project):
 class GemmaNorm(nn.Module):
     """An RMSNorm with the gain 1 + weight, in float32 at least (Gemma).
 
-    The weight stays small, so half precision does not lose it behind the 1.
-
     >>> GemmaNorm(2)(torch.tensor([3.0, 3.0])).round(decimals=3).tolist()
     [1.0, 1.0]
     """
@@ -139,6 +113,7 @@ class GemmaNorm(nn.Module):
         super().__init__()
         checks.positive(width=width)
         self.width, self.eps = width, eps
+        # What is stored is small, so that half precision does not lose it behind the 1.
         self.weight = nn.Parameter(torch.zeros(width))
 
     def extra_repr(self) -> str:
@@ -146,5 +121,6 @@ class GemmaNorm(nn.Module):
 
     def forward(self, rows: Tensor) -> Tensor:
         dtype = torch.promote_types(rows.dtype, torch.float32)
+        # Gemma multiplies before it rounds to the dtype of the rows; Llama rounds first.
         gain = 1 + self.weight.to(dtype)
         return nn.functional.rms_norm(rows.to(dtype), gain.shape, gain, self.eps).to(rows.dtype)

@@ -1,8 +1,7 @@
 """A trace as plain HTML: a table of its wires, and a map of weights for every head.
 
 Nothing here needs a stylesheet, a script or matplotlib, so a trace draws itself in every
-notebook. Text and lines take the colour of the page (``currentColor``) and backgrounds are
-clear, so it can be read in dark and in light.
+notebook. Text and lines take the colour of the page, so it can be read in dark and in light.
 """
 
 import math
@@ -12,11 +11,12 @@ from html import escape
 from torch import Tensor
 
 from mhsa_lib.shapes import AXIS_COLOURS
+from mhsa_lib.tracing.op_recorder import in_brackets
 
 
 @dataclass(frozen=True)
 class Step:
-    """How one wire came about: axes with sizes, strides, "view" or "copy", bytes and FLOPs.
+    """How one wire was computed: axes with sizes, strides, "view" or "copy", bytes and FLOPs.
 
     ``bytes`` is the size of the tensor itself; a view needs no new memory. ``flops`` counts
     the matrix products since the wire before it, a multiply-add as 2.
@@ -32,7 +32,7 @@ class Step:
 
     @property
     def per_pair(self) -> bool:
-        """Whether it has a number for every pair of a query and a key."""
+        """Whether the wire has a number for every pair of a query and a key."""
         return {"query", "key"} <= self.axes.keys()
 
 
@@ -41,19 +41,12 @@ WORD = CELL + ";white-space:nowrap"
 NUMBER = WORD + ";text-align:right;font-variant-numeric:tabular-nums"
 MOST_TOKENS, MOST_HEADS = 16, 8
 """Queries, keys and heads of a map that is drawn; of larger ones the first."""
-COLUMNS = {
-    "wire": WORD,
-    "axes": WORD,
-    "result": WORD,
-    "size": WORD,
-    "bytes": NUMBER,
-    "FLOPs": NUMBER,
-    "stride": WORD,
-}
+TITLES = ("wire", "axes", "result", "size", "bytes", "FLOPs", "stride")
+COLUMNS = {title: NUMBER if title in ("bytes", "FLOPs") else WORD for title in TITLES}
 
 
 def table(name: str, rows: list[Step]) -> str:
-    """A table with a row per wire, readable without colour and by a screen reader."""
+    """Return a table with a row per wire, for readers without colour and screen readers too."""
     largest = max((row.bytes for row in rows), default=0) or 1
     head = "".join(
         f'<th scope="col" style="{style}">{title}</th>' for title, style in COLUMNS.items()
@@ -74,10 +67,10 @@ def table(name: str, rows: list[Step]) -> str:
 
 
 def maps(weights: Tensor) -> str:
-    """A square for every head, a cell for every weight: clear is 0, solid is 1.
+    """Return a square for every head, with a cell for every weight: clear is 0, solid is 1.
 
-    ``weights`` (…, head, query, key). Rows are queries, columns are keys. Of several sequences
-    the first is drawn, of many tokens or heads the first ones, and a note says so.
+    ``weights`` are (…, head, query, key); rows are queries, columns are keys. Of several
+    sequences the first is drawn, of many tokens or heads the first ones, and a note says so.
 
     >>> import torch
     >>> maps(torch.eye(2)[None]).count("<rect")
@@ -89,15 +82,11 @@ def maps(weights: Tensor) -> str:
     first = weights.detach().reshape(n_sequences, *weights.shape[-3:])[0]
     n_head, n_query, n_key = first.shape
     shown = first[:MOST_HEADS, :MOST_TOKENS, :MOST_TOKENS].float().cpu()
-    notes = [
-        f"the first {f'{most} ' if most > 1 else ''}of {n} {what}"
-        for what, n, most in (
-            ("sequences", n_sequences, 1),
-            ("heads", n_head, MOST_HEADS),
-            ("queries", n_query, MOST_TOKENS),
-            ("keys", n_key, MOST_TOKENS),
-        )
-        if n > most
+    sizes = {"heads": (n_head, MOST_HEADS), "queries": (n_query, MOST_TOKENS)}
+    sizes["keys"] = n_key, MOST_TOKENS
+    notes = [f"the first of {n_sequences} sequences"] if n_sequences > 1 else []
+    notes += [
+        f"the first {most} of {n} {what}" for what, (n, most) in sizes.items() if n > most
     ]
     note = f" Shown: {', '.join(notes)}." if notes else ""
     figures = "".join(_map(head, i, n_head) for i, head in enumerate(shown.tolist()))
@@ -116,13 +105,10 @@ def _map(rows: list[list[float]], head: int, n_head: int) -> str:
         if (level := _level(weight))
     )
     width, height = len(rows[0]), len(rows)
-    label = (
-        f"Head {head} of {n_head}, numbered from 0: weights of {height} queries, one a row, on "
-        f"{width} keys"
-    )
     # One size a cell, so that maps of different numbers of tokens can be compared.
     return (
-        f'<figure style="margin:0"><svg role="img" aria-label="{label}" '
+        f'<figure style="margin:0"><svg role="img" aria-label="Head {head} of {n_head}, '
+        f'numbered from 0: weights of {height} queries, one a row, on {width} keys" '
         f'viewBox="0 0 {width} {height}" width="{width * 0.7:g}em" height="{height * 0.7:g}em" '
         'fill="currentColor" shape-rendering="crispEdges" '
         f'style="display:block;outline:1px solid currentColor">{cells}</svg>'
@@ -131,43 +117,39 @@ def _map(rows: list[list[float]], head: int, n_head: int) -> str:
 
 
 def _level(weight: float) -> int:
-    """A weight in thousandths of the fixed scale from 0 to 1; NaN is 0.
-
-    A quarter is added before rounding down, so that fractions such as 1/2 and 1/16 are far from
-    a step: the same picture on every machine, whatever the last digit.
-    """
-    return 0 if weight != weight else int(min(max(weight, 0.0), 1.0) * 1000 + 0.25)
+    """Return a weight in thousandths of the fixed scale from 0 to 1; NaN becomes 0."""
+    # The quarter keeps fractions such as 1/2 and 1/16 far from where rounding down jumps, so
+    # that a last digit that differs between machines does not change the picture.
+    return 0 if math.isnan(weight) else int(min(max(weight, 0.0), 1.0) * 1000 + 0.25)
 
 
 def short(number: int) -> str:
-    """A count in at most four digits: exact below ten thousand, then k, M, G, T, P.
+    """Return a count in at most four digits: exact below ten thousand, then k, M, G, T, P.
 
     >>> short(3456), short(33_554_432), short(1_073_741_824)
     ('3456', '33.6 M', '1.07 G')
     """
     if number < 10_000:
         return str(number)
+    # 999,500 and more round up to four digits, so they already take the next unit.
     thousands = min((len(str(round(number * 1.0005))) - 1) // 3, 6)
     return f"{number / 1000**thousands:.3g} {' kMGTPE'[thousands]}"
 
 
 def _row(row: Step, largest: int) -> str:
-    chips = "".join(_chip(axis, size) for axis, size in row.axes.items())
-    stride = ", ".join(map(str, row.stride))
     filled = "currentColor" if row.per_pair else "transparent"
     bar = (
         '<span aria-hidden="true" style="display:inline-block;height:.8em;min-width:1px;'
         f"width:{6 * row.bytes / largest:.3f}em;border:1px solid currentColor;"
         f'background:{filled};opacity:.7"></span>'
     )
-    return (
-        f'<tr><th scope="row" style="{WORD}"><code>{escape(row.wire)}</code></th>'
-        f'<td style="{WORD}">{chips}</td><td style="{WORD}">{escape(row.result)}</td>'
-        f'<td style="{WORD}">{bar}</td>'
-        f'<td style="{NUMBER}">{short(row.bytes)}</td>'
-        f'<td style="{NUMBER}">{short(row.flops)}</td>'
-        f'<td style="{WORD}">({stride})</td></tr>'
-    )
+    chips = "".join(_chip(axis, size) for axis, size in row.axes.items())
+    sizes = short(row.bytes), short(row.flops), in_brackets(row.stride)
+    # The row's heading is its wire, which a screen reader says with every cell.
+    styled = zip(TITLES[1:], (chips, escape(row.result), bar, *sizes), strict=True)
+    cells = "".join(f'<td style="{COLUMNS[title]}">{cell}</td>' for title, cell in styled)
+    heading = f'<th scope="row" style="{WORD}"><code>{escape(row.wire)}</code></th>'
+    return f"<tr>{heading}{cells}</tr>"
 
 
 def _chip(axis: str, size: int | tuple[int, ...]) -> str:
@@ -180,5 +162,6 @@ def _chip(axis: str, size: int | tuple[int, ...]) -> str:
 
 
 def _readable_on(colour: str) -> str:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    red, green, blue = bytes.fromhex(colour[1:])
+    # The eye sees most of green and least of blue: the luma of a television signal, up to 255.
     return "#000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#fff"

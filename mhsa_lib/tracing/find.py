@@ -1,4 +1,4 @@
-"""Which attention of a model is meant: the only one of ours, or an error with the paths."""
+"""Find the attention that a tool is meant for: the only one of ours in a model."""
 
 from torch import nn
 
@@ -6,7 +6,9 @@ from mhsa_lib.stages import Stage, stages_of
 
 
 def the_attention(model: nn.Module) -> Stage:
-    """The only attention of ours in a model; ``ValueError`` if it has none, or several.
+    """Return the only attention of ours in a model.
+
+    Raises ``ValueError`` if the model has none, or several; then with the paths of all.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> mha = MultiHeadAttention(12, 3)
@@ -14,11 +16,12 @@ def the_attention(model: nn.Module) -> Stage:
     True
     """
     paths = stages_of(model)
-    outermost = {
-        path: stage
-        for path, stage in paths.items()
-        if not any(path != other and _inside(path, other) for other in paths)
-    }
+    outermost: list[str] = []
+    for path in paths:
+        # A module is registered before its parts, so a stage of a stage comes after it. The
+        # model itself has the path "", and everything is inside it.
+        if not any(other == "" or path.startswith(f"{other}.") for other in outermost):
+            outermost.append(path)
     if not outermost:
         repair = "trace_ops(model, x) shows what any module does, "
         repair += "mhsa_lib.convert turns known ones into stages"
@@ -26,16 +29,15 @@ def the_attention(model: nn.Module) -> Stage:
             repair = "model.to_attention() gives it in five stages"
         raise ValueError(f"{type(model).__name__} holds no stages of mhsa_lib; {repair}.")
     if len(outermost) > 1:
-        first = _spelled(model, next(iter(outermost)))
         raise ValueError(
             f"{type(model).__name__} holds {len(outermost)} attentions; choose one of "
-            f"{', '.join(outermost)}, for example trace({first})."
+            f"{', '.join(outermost)}, for example trace({_spelled(model, outermost[0])})."
         )
-    return next(iter(outermost.values()))
+    return paths[outermost[0]]
 
 
 def _spelled(model: nn.Module, path: str) -> str:
-    """A part of the model as one writes it in Python, ``model.layers[0].attention``."""
+    """Return a part of the model as one writes it in Python, ``model.layers[0].attention``."""
     text, part = "model", model
     for name in path.split("."):
         if isinstance(part, nn.ModuleDict):
@@ -48,7 +50,3 @@ def _spelled(model: nn.Module, path: str) -> str:
             return f"model.get_submodule({path!r})"
         part = part.get_submodule(name)
     return text
-
-
-def _inside(path: str, other: str) -> bool:
-    return other == "" or path.startswith(other + ".")

@@ -1,14 +1,13 @@
-"""Hooks for the length of a ``with`` block: in one thread, uncompiled, gone on exit.
+"""Hooks that act during a ``with`` block, in one thread and uncompiled.
 
-It is best to trace the module that was given to ``torch.compile``. Compiled code calls the
-hooks of the moment it was compiled and no others, so while a block is open, whatever was
-compiled runs as it was written.
+Compiled code calls the hooks of the moment it was compiled and no others. So while a block is
+open, whatever was compiled runs as it was written.
 """
 
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import nn
@@ -16,29 +15,20 @@ from torch import nn
 from mhsa_lib import _torch_private
 from mhsa_lib._torch_private import compiler_is_loaded
 
-Hook = TypeVar("Hook", bound=Callable[..., Any])
+Hook = Callable[..., Any]
 
 
 class Hooks:
-    """What listens to modules while a block is open.
+    """Forward hooks on modules while a block is open.
 
     A hook acts in the thread that opened the block, on the module it was given and on no copy
     of it. It also acts in torch's backward threads, where a checkpointed pass is computed
     again, so leave the block after the backward pass.
 
-    Parameters
-    ----------
-    model : what the modules are parts of
+    Raises ``ValueError`` before torch 2.6, which cannot run compiled code uncompiled, for a
+    compiled model, and ``RuntimeError`` inside a function that is being compiled, and in a call
+    where ``nn.DataParallel`` runs replicas in threads of its own.
 
-    Raises
-    ------
-    ValueError : before torch 2.6, which cannot run compiled code uncompiled, for a compiled
-        model
-    RuntimeError : inside a function that is being compiled, and in a call where
-        ``nn.DataParallel`` runs replicas in threads of its own
-
-    Examples
-    --------
     >>> W, seen = nn.Linear(2, 2), []
     >>> with Hooks(W) as hooks:
     ...     hooks.after(W, lambda module, args, output: seen.append(output.shape))
@@ -46,6 +36,10 @@ class Hooks:
     >>> y = W(y)
     >>> seen
     [torch.Size([3, 2])]
+
+    Parameters
+    ----------
+    model : the model that the modules are parts of
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -63,35 +57,23 @@ class Hooks:
         self.is_open = False  # a copy of a module that was made inside the block has the hook
         self._stack.close()
 
-    def before(self, module: nn.Module, act: Callable[..., Any], first: bool = False) -> None:
-        """``act(module, args, kwargs)`` before the module; may return both changed."""
-        hook = self._hook(module, act)
-        with _registering:
-            handle = module.register_forward_pre_hook(hook, with_kwargs=True, prepend=first)
-        self._stack.callback(handle.remove)
+    def before(self, module: nn.Module, act: Hook, first: bool = False) -> None:
+        """Call ``act(module, args, kwargs)`` before the module; it may return both changed."""
+        register = module.register_forward_pre_hook
+        self._add(register, module, act, prepend=first, with_kwargs=True)
 
     def after(
-        self,
-        module: nn.Module,
-        act: Callable[..., Any],
-        first: bool = False,
-        *,
-        always: bool = False,
+        self, module: nn.Module, act: Hook, first: bool = False, *, always: bool = False
     ) -> None:
-        """``act(module, args, output)`` after it, ``always`` also where it has failed."""
-        hook = self._hook(module, act, always)
-        with _registering:
-            handle = module.register_forward_hook(hook, prepend=first, always_call=always)
-        self._stack.callback(handle.remove)
+        """Call ``act(module, args, output)`` after it; with ``always`` even if it failed."""
+        self._add(module.register_forward_hook, module, act, prepend=first, always_call=always)
 
-    def _hook(
-        self, module: nn.Module, act: Callable[..., Any], always: bool = False
-    ) -> Callable[..., Any]:
+    def _add(self, register: Any, module: nn.Module, act: Any, **options: bool) -> None:
         def hook(called: nn.Module, *given: Any) -> Any:
             if not self.is_open:
                 return None
             # An `always` hook runs after the refusal of another, and must not hide it.
-            if _torch_private.is_replica(called) and not always:
+            if _torch_private.is_replica(called) and not options.get("always_call"):
                 raise RuntimeError(
                     f"nn.DataParallel runs replicas of {type(called).__name__} in threads of "
                     f"its own, where a block would miss them; call its .module in the block."
@@ -100,20 +82,20 @@ class Hooks:
 
         hook.act, hook.block = act, self  # type: ignore[attr-defined]
         # The first compilation of a process may be inside a block: then it breaks off here.
-        return _torch_private.never_compile(hook)
+        with _registering:
+            handle = register(_torch_private.never_compile(hook), **options)
+        self._stack.callback(handle.remove)
 
     def _acts(self) -> bool:
         thread = threading.current_thread()
-        if thread is self.thread:
-            return True
         # torch's backward threads were not started by Python. Other threads with such an entry,
         # as those of a C library's callbacks, run no backward pass.
         unknown = isinstance(thread, threading._DummyThread)
-        return unknown and _torch_private.in_backward_thread()
+        return thread is self.thread or (unknown and _torch_private.in_backward_thread())
 
 
 def watching(hook: Hook) -> Hook:
-    """Mark a hook that only watches: what carries it can be converted all the same.
+    """Mark a hook that only watches, so that a module with it can still be converted.
 
     >>> changes_nothing(watching(lambda module, args, output: None))
     True
@@ -123,7 +105,7 @@ def watching(hook: Hook) -> Hook:
 
 
 def changes_nothing(hook: Any) -> bool:
-    """Whether a hook watches, or is left in a copy from a block that has ended.
+    """Return whether a hook only watches, or is in a copy left over from a closed block.
 
     >>> from copy import deepcopy
     >>> with Hooks(W := nn.Linear(2, 2)) as hooks:
@@ -139,8 +121,8 @@ def changes_nothing(hook: Any) -> bool:
     return watches or (block is not None and not block.is_open)
 
 
-def acting(module: nn.Module) -> list[Callable[..., Any]]:
-    """What this thread has told ``Hooks.before`` to do before the module.
+def acting(module: nn.Module) -> list[Hook]:
+    """Return what this thread has registered with ``Hooks.before`` for the module.
 
     >>> with Hooks(W := nn.Linear(2, 2)) as hooks:
     ...     hooks.before(W, print)
@@ -162,12 +144,10 @@ def _refuse_compiled(model: nn.Module) -> None:
 
 
 class _Uncompiled:
-    """Runs what is compiled as it was written, from the first open block to the last.
+    """Runs what is compiled as it was written, from the first open block to the last."""
 
-    The stance belongs to the process and not to a thread, so blocks of several threads that
-    overlap are counted: the last one that closes restores what the first one found.
-    """
-
+    # torch's stance belongs to the process and not to a thread, so blocks of several threads
+    # that overlap are counted: the last one that closes restores what the first one found.
     def __init__(self) -> None:
         self._lock, self._n_open = threading.Lock(), 0
         self._stance: Any = None

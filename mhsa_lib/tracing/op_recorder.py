@@ -1,11 +1,11 @@
 """Every operation torch really runs inside a call, with shape, strides, copy or view, FLOPs.
 
-One recorder below the modules (a ``TorchDispatchMode``): it sees what reaches the kernels,
-in any callable, ours or not, on any device, ``meta`` included.
+The recorder is a ``TorchDispatchMode`` below the modules, so it sees what reaches the kernels,
+in any callable and on any device, ``meta`` included.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,41 +40,27 @@ class Ops(list[Op]):
 
     @property
     def flops(self) -> int:
-        """All matrix products together; a multiply-add counts as 2."""
+        """FLOPs of all matrix products together; a multiply-add counts as 2."""
         return sum(op.flops for op in self)
 
     @property
     def copied(self) -> int:
-        """Bytes of memory newly written: everything that is not a view."""
+        """Bytes of new memory: everything that is neither a view nor in place."""
         return sum(op.bytes for op in self if op.result == "copy")
 
     def table(self) -> str:
-        """One line per operation."""
-        rows = [("op", "shape", "stride", "result", "bytes", "FLOPs")]
-        rows += [
-            (
-                op.name,
-                _axes(op.shape),
-                _axes(op.stride),
-                op.result,
-                f"{op.bytes:,}",
-                f"{op.flops:,}",
-            )
-            for op in self
-        ]
-        return align(rows, right=(4, 5))
+        """Return one line per operation."""
+        return ledger(("op", "shape"), ((op.name, in_brackets(op.shape), op) for op in self))
 
-    def __repr__(self) -> str:
-        return self.table()
+    __repr__ = table
 
 
 class OpRecorder(DispatchMode):
-    """Writes down every operation, and keeps its tensors so that storages stay distinct."""
+    """Records every operation in ``ops``, and the tensors that it made in ``outputs``."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.ops = Ops()
-        self.outputs: list[Tensor] = []
+        self.forget()
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -82,47 +68,40 @@ class OpRecorder(DispatchMode):
         return False
 
     def forget(self) -> None:
-        """Start again with an empty page."""
-        self.ops, self.outputs = Ops(), []
+        """Drop what was recorded so far."""
+        # Outputs are kept alive, because torch gives the memory of a freed tensor to the next,
+        # and those two would then be taken for views of one another.
+        self.ops, self.outputs = Ops(), list[Tensor]()
 
     def __torch_dispatch__(
-        self,
-        func: Any,
-        types: Any,
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
+        kwargs = kwargs or {}
         if any(hasattr(kind, "to_local") for kind in types):
             return NotImplemented  # a DTensor: wait for what it does on this device
         # In inference mode composed operations arrive whole, so take them apart.
         if torch.is_inference_mode_enabled():
             with self:
-                parts = func.decompose(*args, **(kwargs or {}))
+                parts = func.decompose(*args, **kwargs)
             if parts is not NotImplemented:
                 return parts
-        out = func(*args, **(kwargs or {}))
+        out = func(*args, **kwargs)
         # Memory of an argument is shared, not new; which of the two the schema of torch says.
         seen = {storage(t) for t in leaves((args, kwargs)) if isinstance(t, Tensor)}
-        flops = _flops(func, args, kwargs or {}, out)
+        flops = _flops(func, args, kwargs, out)
         for tensor in (t for t in leaves(out) if isinstance(t, Tensor)):
             shared = "in place" if is_in_place(func) else "view"
-            self.ops.append(
-                Op(
-                    func.__name__.split(".")[0],
-                    tuple(tensor.shape),
-                    tensor.stride() if tensor.layout is torch.strided else (),
-                    shared if storage(tensor) in seen else "copy",
-                    _bytes(tensor),
-                    flops,
-                )
-            )
+            result = shared if storage(tensor) in seen else "copy"
+            stride = tensor.stride() if tensor.layout is torch.strided else ()
+            size = sum(part.nbytes for part in _parts(tensor) or (tensor,))
+            self.ops.append(Op(_name(func), tuple(tensor.shape), stride, result, size, flops))
             self.outputs.append(tensor)
             flops = 0  # of several outputs the first carries the cost of the operation
         return out
 
 
 def trace_ops(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Ops:
-    """Run ``fn(*args, **kwargs)`` and list what torch did, in any module, third-party ones too.
+    """Run ``fn(*args, **kwargs)`` and return what torch did, in third-party modules too.
 
     >>> import torch
     >>> ops = trace_ops(lambda x: x.mT @ x, torch.randn(2, 3))
@@ -135,13 +114,14 @@ def trace_ops(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Ops:
 
 
 def storage(tensor: Tensor) -> int:
-    """Identity of the memory behind a tensor; equal for views of each other, also on meta."""
+    """Return the identity of a tensor's memory, which its views share, also on meta."""
     parts = _parts(tensor)
+    # The values of a sparse tensor: two that share their indices alone share no numbers.
     return storage_id(parts[-1]) if parts else id(tensor)
 
 
 def align(rows: Sequence[tuple[str, ...]], right: tuple[int, ...] = ()) -> str:
-    """Columns of text, padded to equal width; the columns in ``right`` to the right."""
+    """Return columns of text of equal width; those in ``right`` are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
@@ -152,8 +132,27 @@ def align(rows: Sequence[tuple[str, ...]], right: tuple[int, ...] = ()) -> str:
     )
 
 
+def ledger(names: tuple[str, str], rows: Iterable[tuple[str, str, Any]]) -> str:
+    """Return a line per operation or wire: two words, named by ``names``, and its sizes."""
+    lines = [(*names, "stride", "result", "bytes", "FLOPs")]
+    for name, axes, op in rows:
+        sizes = in_brackets(op.stride), op.result, f"{op.bytes:,}", f"{op.flops:,}"
+        lines.append((name, axes, *sizes))
+    return align(lines, right=(4, 5))
+
+
+def in_brackets(sizes: tuple[int, ...]) -> str:
+    """Return a shape or strides as text, without the comma that a tuple of one has."""
+    return f"({', '.join(map(str, sizes))})"
+
+
+def _name(func: Any) -> str:
+    return func.__name__.split(".")[0]
+
+
 def _parts(tensor: Tensor) -> tuple[Tensor, ...]:
-    """Itself, of a sparse tensor its indices and values, nothing of one laid out by others."""
+    """Return where the numbers are: the tensor, or indices and values of a sparse one."""
+    # Other layouts belong to a library, such as MKL-DNN's, and cannot be taken apart.
     if tensor.layout is torch.strided:
         return (tensor,)
     if tensor.layout is torch.sparse_coo:
@@ -165,25 +164,20 @@ def _parts(tensor: Tensor) -> tuple[Tensor, ...]:
     return ()
 
 
-def _bytes(tensor: Tensor) -> int:
-    return sum(part.numel() * part.element_size() for part in _parts(tensor) or (tensor,))
-
-
 def _flops(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> int:
-    name = func.__name__.split(".")[0]
-    if name in _FUSED:
-        return _FUSED[name](*args)
+    if _name(func) in _FUSED:
+        return _FUSED[_name(func)](*args)
     count = flop_registry.get(func._overloadpacket)
     return 0 if count is None else int(count(*args, **kwargs, out_val=out))
 
 
 def _attention_flops(q: Tensor, k: Tensor, v: Tensor, *_: Any) -> int:
-    """Both products of attention, scores and mix, as if nothing were masked."""
+    """FLOPs of both products of attention, scores and mix, as if nothing were masked."""
     return 2 * math.prod(q.shape[:-1]) * k.shape[-2] * (q.shape[-1] + v.shape[-1])
 
 
 def _whole_layer_flops(q: Tensor, k: Tensor, v: Tensor, d_model: int, *_: Any) -> int:
-    """Four projections and both products of attention, as one operation."""
+    """FLOPs of the four projections and both products of attention, as one operation."""
     n_query, n_key = math.prod(q.shape[:-1]), math.prod(k.shape[:-1])
     return 4 * (n_query + n_key) * d_model**2 + 4 * n_query * k.shape[-2] * d_model
 
@@ -199,7 +193,3 @@ _FUSED: dict[str, Callable[..., int]] = {
     "_scaled_dot_product_fused_attention_overrideable": _attention_flops,
     "_native_multi_head_attention": _whole_layer_flops,
 }
-
-
-def _axes(sizes: tuple[int, ...]) -> str:
-    return "(" + ", ".join(map(str, sizes)) + ")"

@@ -1,14 +1,13 @@
-"""Watch a forward pass from outside: the mathematics does not know.
+"""Watch a forward pass from outside, without a change to the code of the pass.
 
-``trace`` is a context manager made of forward hooks on the stages (``hooks``). They are gone
-on exit, results are bit for bit those without the compiler, and nothing is paid when it is
-unused. (Under ``torch.inference_mode`` PyTorch may add in another order while it is watched:
-the last digit can differ.)
+``trace`` puts forward hooks on the stages (``hooks``) and removes them on exit. Results are bit
+for bit those without the compiler. (Under ``torch.inference_mode`` PyTorch may add in another
+order while it is watched, so the last digit can differ.)
 """
 
 from collections import UserDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from inspect import signature
 from typing import Any
@@ -21,14 +20,14 @@ from mhsa_lib.tracing import drawing
 from mhsa_lib.tracing.drawing import Step
 from mhsa_lib.tracing.find import the_attention
 from mhsa_lib.tracing.hooks import Hooks, watching
-from mhsa_lib.tracing.op_recorder import OpRecorder, Ops, align, storage
+from mhsa_lib.tracing.op_recorder import OpRecorder, Ops, ledger, storage
 
 
 class Wires(UserDict[str, Tensor]):
     """The named tensors of one forward pass, in order of computation; it draws itself.
 
-    ``steps`` holds a ``Step`` for every wire, ``inputs`` the tensors that came in. A wire that
-    is removed takes its step with it.
+    ``steps`` holds a ``Step`` for every wire, ``inputs`` the tensors that the pass was given.
+    Removing a wire removes its step as well.
     """
 
     def __init__(self, name: str) -> None:
@@ -51,7 +50,7 @@ class Wires(UserDict[str, Tensor]):
 
     @property
     def sizes(self) -> dict[str, int | tuple[int, ...]]:
-        """One size for every axis name; wires that disagree raise ``ValueError``."""
+        """The size of every axis by its name; raises ``ValueError`` where wires disagree."""
         known: dict[str, int | tuple[int, ...]] = {}
         for step in self.steps.values():
             for axis, size in step.axes.items():
@@ -64,46 +63,33 @@ class Wires(UserDict[str, Tensor]):
 
     @property
     def flops(self) -> int:
-        """All matrix products of the pass; a multiply-add counts as 2."""
+        """FLOPs of all matrix products of the pass; a multiply-add counts as 2."""
         return sum(step.flops for step in self.steps.values())
 
     def table(self) -> str:
-        """The shape ledger as text, one line per wire."""
-        rows = [("wire", "axes", "stride", "result", "bytes", "FLOPs")]
-        for step in self.steps.values():
-            named = ", ".join(f"{axis} {size}" for axis, size in step.axes.items())
-            stride = "(" + ", ".join(map(str, step.stride)) + ")"
-            numbers = f"{step.bytes:,}", f"{step.flops:,}"
-            rows.append((step.wire, named, stride, step.result, *numbers))
-        return align(rows, right=(4, 5))
+        """Return one line per wire: its axes, strides, bytes and FLOPs."""
+        rows = [
+            (wire, ", ".join(f"{axis} {size}" for axis, size in step.axes.items()), step)
+            for wire, step in self.steps.items()
+        ]
+        return ledger(("wire", "axes"), rows)
 
-    def __repr__(self) -> str:
-        return self.table()
+    __repr__ = table
 
     def _repr_html_(self) -> str:
         maps = drawing.maps(self["weights"]) if "weights" in self else ""
         return drawing.table(self.name, list(self.steps.values())) + maps
 
-    def _begin(self, inputs: dict[str, Tensor]) -> None:
-        self.clear()
-        self.inputs = inputs
-
-    def _record(self, wire: str, alias: Any, value: Tensor, ops: Ops) -> None:
+    def _record(self, wire: str, alias: Any, value: Tensor, flops: int) -> None:
         # A view of anything that was there before needs no new memory.
-        before = [*self.inputs.values(), *self.values()]
-        shared = storage(value) in {storage(tensor) for tensor in before}
-        shape, axes = tuple(value.shape), shapes.sizes(alias, tuple(value.shape))
+        before = {storage(tensor) for tensor in [*self.inputs.values(), *self.values()]}
+        result = "view" if storage(value) in before else "copy"
+        shape = tuple(value.shape)
+        axes = shapes.sizes(alias, shape)
         self._rename_new_keys(axes.get("key", 0))
         self[wire] = value
-        self.steps[wire] = Step(
-            wire=wire,
-            axes=axes,
-            shape=shape,
-            stride=value.stride(),
-            result="view" if shared else "copy",
-            bytes=value.numel() * value.element_size(),
-            flops=ops.flops,
-        )
+        sizes = shape, value.stride(), result, value.nbytes, flops
+        self.steps[wire] = Step(wire, axes, *sizes)
 
     def _rename_new_keys(self, n_key: Any) -> None:
         # A cache added the keys of earlier calls: wires before it hold those of this call.
@@ -117,10 +103,10 @@ class Wires(UserDict[str, Tensor]):
 def trace(model: nn.Module) -> Iterator[Wires]:
     """Collect the named wires of the attention in ``model`` while the block runs.
 
-    A second forward pass in the block replaces the first. Tensors keep their gradients' graph.
-    Passes of this thread are seen, compiled modules run uncompiled (``hooks.Hooks``). Raises
-    ``ValueError`` if ``model`` holds no attention of ours, or several: then the message lists
-    the paths to choose from.
+    A second forward pass in the block replaces the first. Tensors keep the graph of their
+    gradients. Only passes of this thread are seen, and compiled modules run uncompiled
+    (``hooks.Hooks``). Raises ``ValueError`` if ``model`` has no attention of ours, or several;
+    then the message lists the paths to choose from.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> import torch
@@ -133,53 +119,45 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     (torch.Size([2, 3, 6, 6]), 'view', 'copy')
     """
     attention = the_attention(model)
-    wires, recorder = Wires(type(attention).__name__), _WireRecorder()
+    wires = Wires(type(attention).__name__)
+    # The recorder is on from the start of a pass to its end, and keeps no tensor after it.
+    recorder, recording = OpRecorder(), ExitStack()
     stages = [stage for stage in stages_of(attention).values() if stage.wires]
+
+    @watching
+    def stop(*_: Any) -> None:
+        recorder.forget()
+        recording.close()
 
     @watching
     def begin(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         given = signature(module.forward).bind(*args, **kwargs).arguments
-        wires._begin({name: t for name, t in given.items() if isinstance(t, Tensor)})
-        recorder.start()
+        wires.clear()
+        wires.inputs = {name: t for name, t in given.items() if isinstance(t, Tensor)}
+        stop()
+        recording.enter_context(recorder)
 
     @watching
     def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
         values = stage.named(output)
-        groups = _by_output(recorder, tuple(values.values()))
+        groups = _by_output(recorder, list(values.values()))
         for (wire, value), ops in zip(values.items(), groups, strict=True):
-            wires._record(wire, stage.wires[wire], value, ops)
+            wires._record(wire, stage.wires[wire], value, ops.flops)
         recorder.forget()
 
     with Hooks(model) as hooks:
         hooks.before(attention, begin)
         for stage in stages:
             hooks.after(stage, record)
-        hooks.after(attention, watching(lambda *_: recorder.stop()), always=True)
+        hooks.after(attention, stop, always=True)
         try:
             yield wires
         finally:
-            recorder.stop()
+            stop()
 
 
-class _WireRecorder(OpRecorder):
-    """Hears one pass, from ``start`` to ``stop``, and keeps none of its tensors after it."""
-
-    listening = False
-
-    def start(self) -> None:
-        self.stop()
-        self.listening = True
-        self.__enter__()
-
-    def stop(self) -> None:
-        self.forget()
-        if self.listening:
-            self.listening = False
-            self.__exit__(None, None, None)
-
-
-def _by_output(recorder: OpRecorder, values: tuple[Tensor, ...]) -> list[Ops]:
-    """Split the operations since the last wire where each output first appears."""
+def _by_output(recorder: OpRecorder, values: list[Tensor]) -> list[Ops]:
+    """Return the operations since the last wire, divided by the output that they lead to."""
     made = [storage(tensor) for tensor in recorder.outputs]
     groups, start = [], 0
     for value in values:

@@ -1,7 +1,7 @@
 """Variants of multi-head attention: one file, one difference, the same five stages.
 
-Every module says in its docstring what it changes, what it saves or costs, at which setting it
-is ``MultiHeadAttention``, and where it comes from.
+Every module's docstring says what it changes, what it saves or costs, when it is
+``MultiHeadAttention``, and where it comes from.
 """
 
 from mhsa_lib.variants.collaborative import CollaborativeAttention as CollaborativeAttention

@@ -1,6 +1,6 @@
-"""Collaborative attention: heads share one space of queries and keys, each weighs it.
+"""Collaborative attention: all heads compare in one shared space, each with its weighting.
 
-Changes: project makes queries and keys once, ``d_shared`` wide; split hands every head all of
+Changes: project makes queries and keys once, ``d_shared`` wide; split gives every head all of
     them, weighted by its row of a mixing matrix; a content score, what a key offers to any
     query, is added to the scores (the changed line of forward). Values and W_O stay.
 Saves/Costs: W_Q, W_K and mixing have (2 d_model + n_heads) · d_shared numbers, the cache has
@@ -34,7 +34,7 @@ from mhsa_lib.stages import Attend, Stage
 
 
 def block_indicator(n_heads: int, d_shared: int) -> Tensor:
-    """The mixing of plain attention: head i reads the i-th block of dimensions, and no other.
+    """Return the mixing of plain attention: head i reads the i-th block of dimensions alone.
 
     Blocks are d_shared / n_heads wide, rounded up; the last head gets what is left.
 
@@ -47,7 +47,7 @@ def block_indicator(n_heads: int, d_shared: int) -> Tensor:
 
 
 def normal_mixing(n_heads: int, d_shared: int) -> Tensor:
-    """The mixing to train from: normal numbers with standard deviation 0.2.
+    """Return the mixing to train from: normal numbers with standard deviation 0.2.
 
     >>> normal_mixing(12, 64).std().item() < 0.25
     True
@@ -67,6 +67,8 @@ class SharedProject(Stage):
         super().__init__()
         checks.positive(d_model=d_model, d_shared=d_shared, d_values=d_values)
         self.d_model = d_model
+        # Only values have a bias: ``ContentBias`` does what one of queries would do, and one of
+        # keys would add the same number to all scores of a query, which the softmax removes.
         self.W_Q = nn.Linear(d_model, d_shared, bias=False)
         self.W_K = nn.Linear(d_model, d_shared, bias=False)
         self.W_V = nn.Linear(d_model, d_values, bias=bias)
@@ -113,6 +115,7 @@ class ContentBias(Stage):
 
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()
+        # What a bias of queries contributes: for each head its product with W_K.
         self.W_C = nn.Linear(d_model, n_heads, bias=False)
 
     def forward(self, context: Tensor) -> ContentScores:
@@ -137,26 +140,21 @@ class CollaborativeAttend(Attend):
 class CollaborativeAttention(MultiHeadAttention):
     """Multi-head attention whose heads compare in one shared space, each with its weighting.
 
-    Parameters
-    ----------
-    d_model, n_heads : width of a token, number of heads
-    d_shared : width of the shared queries and keys; n_heads · d_head when not given
-    d_head : width of a head's values; d_model / n_heads when not given, free otherwise
-    mixing : the matrix (n_heads, d_shared) to begin with; ``normal_mixing`` when not given
-    scale : factor on the scores; √(n_heads / d_shared) when not given
-    bias : whether W_V and W_O add a bias
-    dropout : probability of dropping an attention weight in training
-    content, stages : ``content``, ``project``, ``split``, … to replace the default stages
+    Raises ``ValueError`` for sizes below one, a mixing of another shape, or a scale that is not
+    positive.
 
-    Raises
-    ------
-    ValueError : for sizes below one, a mixing of another shape, or a scale that is not positive
-
-    Examples
-    --------
     >>> shared = CollaborativeAttention(d_model=12, n_heads=3, d_shared=6)
     >>> shared(torch.randn(2, 5, 12)).shape, shared.project.W_K.weight.shape
     (torch.Size([2, 5, 12]), torch.Size([6, 12]))
+
+    Parameters
+    ----------
+    d_model, n_heads, d_head, dropout : as in ``MultiHeadAttention``; d_head is that of values
+    d_shared : width of the shared queries and keys; n_heads · d_head when not given
+    mixing : the matrix (n_heads, d_shared) to begin with; ``normal_mixing`` when not given
+    scale : factor on the scores; √(n_heads / d_shared) when not given
+    bias : whether W_V and W_O add a bias
+    content, stages : ``content``, ``project``, ``split``, … to replace the default stages
     """
 
     def __init__(
@@ -178,6 +176,7 @@ class CollaborativeAttention(MultiHeadAttention):
         checks.positive(d_shared=d_shared)
         mixing = normal_mixing(n_heads, d_shared) if mixing is None else mixing
         checks.shaped("mixing", mixing, n_heads=n_heads, d_shared=d_shared)
+        # With a mixing of blocks a head compares over d_shared / n_heads dimensions.
         scale = (n_heads / d_shared) ** 0.5 if scale is None else scale
         if not scale > 0:
             raise ValueError(f"scale={scale} turns the scores around; it must be above 0.")
@@ -191,7 +190,6 @@ class CollaborativeAttention(MultiHeadAttention):
         self.content: Any = ContentBias(d_model, n_heads) if content is None else content
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
-        """As in ``MultiHeadAttention``; the content goes straight to the scores."""
         context = x if context is None else context
         q, k, v = self.project(x, context)
         q, k, v = self.split(q, k, v)

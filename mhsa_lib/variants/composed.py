@@ -40,76 +40,68 @@ from mhsa_lib.shapes import (
 )
 from mhsa_lib.stages import Attend, Wire
 
-SIDES = {"query": (QueryMaps, QueryGates), "key": (KeyMaps, KeyGates)}
-"""A dynamic branch reads the tokens of one side; its maps run along that axis."""
-
 
 class KeyWire(Wire):
-    """What a key token decides: later queries need it, so decoding keeps it."""
+    """A wire of what a key token decides; later queries need it, so decoding caches it."""
 
     def __init__(self, name: str, alias: Any) -> None:
         super().__init__(name, alias)
         self.cached = tuple(self.wires)  # type: ignore[misc]
 
 
-WIRES = {"query": Wire, "key": KeyWire}
+SIDES = {"query": (Wire, QueryMaps, QueryGates), "key": (KeyWire, KeyMaps, KeyGates)}
+"""A dynamic branch reads the tokens of one side; its maps run along that axis."""
 
 
 class Branch(nn.Module):
-    """A part of a ``Compose``: ``forward`` makes its maps, ``mix`` says what they add.
+    """A part of a ``Compose``: ``forward`` makes its maps, ``mix`` returns what they add.
 
     ``forward(tokens)`` is given the tokens by side, {"query": x, "key": context}. ``mix(a,
-    maps)`` gets the numbers of all pairs, (…, head, query, key), and gives as many. ``sizes``
-    are those of the attention that it was made for; empty when it fits any.
+    maps)`` is given the numbers of all pairs, (…, head, query, key), and returns as many.
+    ``sizes`` are those of the attention that it is made for; empty when it fits any.
     """
 
     sizes: Mapping[str, int] = MappingProxyType({})
 
+    def __init__(self, **sizes: int) -> None:
+        super().__init__()
+        checks.positive(**sizes)
+        if sizes:  # a subclass may have declared its own
+            self.sizes = sizes
+
 
 class Static(Branch):
-    """One map for all pairs: what a head gets from each, W_b (from, to), zero at first."""
+    """One map for all pairs: what each head gets from each, W_b (from, to), zero at first."""
 
     def __init__(self, n_heads: int) -> None:
-        super().__init__()
-        checks.positive(n_heads=n_heads)
-        self.sizes = {"n_heads": n_heads}
+        super().__init__(n_heads=n_heads)
         self.W_b = nn.Parameter(torch.zeros(n_heads, n_heads))
 
     def forward(self, tokens: Mapping[str, Tensor]) -> HeadMap:
         return self.W_b
 
     def mix(self, a: Scores, W_b: HeadMap) -> Scores:
-        """Every head gets a share of every other."""
+        """Return what every head gets from all heads."""
         return einsum(a, W_b, "... head query key, head to -> ... to query key")
 
 
 class LowRank(Branch):
     """A map of rank ``rank``, made by the token: it reads the heads with w1, writes with w2.
 
-    Parameters
-    ----------
-    d_model : width of a token
-    n_heads : heads that are mixed
-    rank : how many pairs of w1 and w2, at most n_heads
-    place : "pre" or "post" the softmax; begins the names of the wires
-    side : "query" or "key", whose token decides
-
-    Raises
-    ------
-    ValueError : for a rank above n_heads, or another side
+    ``rank``, at most n_heads, is the number of pairs of w1 and w2. The names of the wires begin
+    with ``place``, "pre" or "post" the softmax. ``side``, "query" or "key", says whose token
+    decides. Raises ``ValueError`` for a rank above n_heads, or another side.
     """
 
     def __init__(self, d_model: int, n_heads: int, rank: int, place: str, side: str) -> None:
-        super().__init__()
-        checks.positive(d_model=d_model, n_heads=n_heads, rank=rank)
+        super().__init__(d_model=d_model, n_heads=n_heads)
         check_rank(n_heads, rank)
-        self.sizes = {"d_model": d_model, "n_heads": n_heads}
         self.rank, self.side = rank, _known(side)
-        d_hidden, maps = 4 * n_heads, SIDES[side][0]
+        (wire, maps, _), d_hidden = SIDES[side], 4 * n_heads
         self.W_1 = nn.Linear(d_model, d_hidden, bias=False)
         self.W_2 = nn.Linear(d_hidden, 2 * rank * n_heads, bias=False)
-        self.w1 = WIRES[side](f"{place}_{side}_w1", maps)
-        self.w2 = WIRES[side](f"{place}_{side}_w2", maps)
+        self.w1 = wire(f"{place}_{side}_w1", maps)
+        self.w2 = wire(f"{place}_{side}_w2", maps)
         # Small at the start, so that the heads begin nearly unmixed, as in plain attention.
         nn.init.normal_(self.W_1.weight, std=math.sqrt(2 / (d_model + d_hidden)))
         shrink = math.sqrt(2 * n_heads * rank) * (n_heads + rank)
@@ -123,8 +115,10 @@ class LowRank(Branch):
         return self.w1(nn.functional.rms_norm(w1, w1.shape[-1:], eps=1e-6)), self.w2(w2)
 
     def mix(self, a: Scores, maps: tuple[Maps, Maps]) -> Scores:
-        """Read one number per rank off the heads; write it to the heads."""
+        """Read one number per rank from the heads, and write it to the heads."""
         w1, w2 = maps
+        # Through ``rank`` numbers a pair costs 4 · rank · n_heads FLOPs; with the product of w1
+        # and w2, a map of heads to heads, it would cost 2 · n_heads².
         at = f"... {self.side} rank head"
         read = einsum(a, w1, f"... head query key, {at} -> ... rank query key")
         return einsum(read, w2, f"... rank query key, {at} -> ... head query key")
@@ -134,26 +128,24 @@ class Gate(Branch):
     """A factor for each head, between -1 and 1, made by the token; see ``LowRank``."""
 
     def __init__(self, d_model: int, n_heads: int, place: str, side: str) -> None:
-        super().__init__()
-        checks.positive(d_model=d_model, n_heads=n_heads)
-        self.sizes = {"d_model": d_model, "n_heads": n_heads}
+        super().__init__(d_model=d_model, n_heads=n_heads)
         self.side = _known(side)
+        wire, _, gates = SIDES[side]
         self.W_g = nn.Linear(d_model, n_heads, bias=False)
-        self.gate = WIRES[side](f"{place}_{side}_gate", SIDES[side][1])
+        self.gate = wire(f"{place}_{side}_gate", gates)
         nn.init.normal_(self.W_g.weight, std=0.05 * math.sqrt(2 / (n_heads + d_model)))
 
     def forward(self, tokens: Mapping[str, Tensor]) -> TokenGates:
         return self.gate(self.W_g(tokens[self.side]).tanh())
 
     def mix(self, a: Scores, gate: TokenGates) -> Scores:
-        """Add to each head its own number, times its gate."""
-        return einsum(
-            a, gate, f"... head query key, ... {self.side} head -> ... head query key"
-        )
+        """Return the number of each head, times its gate."""
+        by_head = f"... {self.side} head"
+        return einsum(a, gate, f"... head query key, {by_head} -> ... head query key")
 
 
 class Compose(nn.Module):
-    """What the branches make of the numbers of every pair, added to them; none: unchanged.
+    """Adds to the numbers of every pair what the branches make of them; without any, nothing.
 
     >>> import torch
     >>> a, x = torch.randn(3, 2, 2), torch.zeros(2, 12)
@@ -187,7 +179,7 @@ class Compose(nn.Module):
 
 
 def five_branches(d_model: int, n_heads: int, rank: int, place: str) -> Compose:
-    """The paper's: static; low rank by query and by key; gates by query and by key.
+    """Return the paper's branches: static; low rank and gates, each by query and by key.
 
     >>> [type(branch).__name__ for branch in five_branches(12, 3, 2, "pre").branches]
     ['Static', 'LowRank', 'LowRank', 'Gate', 'Gate']
@@ -200,7 +192,7 @@ def five_branches(d_model: int, n_heads: int, rank: int, place: str) -> Compose:
 
 
 def check_rank(n_heads: int, rank: int) -> None:
-    """Raise ``ValueError`` for a rank that no map of heads to heads has.
+    """Raise ``ValueError`` for a rank above the number of heads.
 
     >>> check_rank(n_heads=3, rank=9)
     Traceback (most recent call last):
@@ -222,17 +214,11 @@ def _known(side: str) -> str:
 
 
 class ComposedAttend(Attend):
-    """Score, compose, softmax, compose, mix.
-
-    Parameters
-    ----------
-    scale : factor on the dot products, 1/√d_head
-    pre, post : what happens to the scores before the softmax, to the weights after it
-    dropout : probability with which a composed weight is dropped in training
+    """Score, compose with ``pre``, softmax, compose with ``post``, mix.
 
     ``weights`` are the softmax's, so their rows sum to 1. ``composed_weights`` need not, and
-    may be negative. A pair that the mask forbids has the composed weight zero in that head,
-    also where the mask of another head allows it.
+    may be negative; these are what dropout drops. A pair that the mask forbids has the composed
+    weight zero in that head, also where the mask of another head allows it.
     """
 
     def __init__(
@@ -244,13 +230,7 @@ class ComposedAttend(Attend):
         self.composed_weights = Wire("composed_weights", Weights)
 
     def forward(  # type: ignore[override]
-        self,
-        q: Queries,
-        k: Keys,
-        v: Values,
-        mask: Any,
-        x: Tensor,
-        context: Tensor,
+        self, q: Queries, k: Keys, v: Values, mask: Any, x: Tensor, context: Tensor
     ) -> HeadOutputs:
         scores = self.scores(self.score(q, k))
         mask = masks.resolve(mask, scores.shape, scores.device)
@@ -266,24 +246,19 @@ class ComposedAttend(Attend):
 class ComposedAttention(MultiHeadAttention):
     """Multi-head attention whose heads are mixed for every pair of tokens.
 
-    Parameters
-    ----------
-    d_model, n_heads, d_head, bias, stages : as of ``MultiHeadAttention``
-    rank : rank of the map that a token makes, at most n_heads
-    dropout : probability of dropping a composed weight in training
-    pre, post : a ``Compose`` of other branches than the five, for the scores, for the weights
+    Raises ``ValueError`` for a rank above n_heads, or branches that were made for other sizes.
 
-    Raises
-    ------
-    ValueError : for a rank above n_heads, or branches that were made for other sizes
-
-    Examples
-    --------
     >>> import torch
     >>> from mhsa_lib import masks
     >>> dcmha = ComposedAttention(d_model=12, n_heads=3)
     >>> dcmha(torch.randn(2, 5, 12), mask=masks.causal).shape
     torch.Size([2, 5, 12])
+
+    Parameters
+    ----------
+    d_model, n_heads, d_head, bias, dropout, stages : as in ``MultiHeadAttention``
+    rank : rank of the map that a token makes, at most n_heads
+    pre, post : a ``Compose`` of other branches than the five, for the scores, for the weights
     """
 
     def __init__(
@@ -293,7 +268,6 @@ class ComposedAttention(MultiHeadAttention):
         *,
         rank: int = 2,
         d_head: int | None = None,
-        bias: bool = False,
         dropout: float = 0.0,
         pre: Compose | None = None,
         post: Compose | None = None,
@@ -302,6 +276,7 @@ class ComposedAttention(MultiHeadAttention):
         d_head = checks.head_width(d_model, n_heads, d_head)
         pre = five_branches(d_model, n_heads, rank, "pre") if pre is None else pre
         post = five_branches(d_model, n_heads, rank, "post") if post is None else post
+        # Each branch was made for tokens of one width, whichever side it reads.
         if stages.get("d_context") not in (None, d_model):
             raise ValueError(
                 f"d_context={stages['d_context']}, but both tokens of a pair compose its "
@@ -310,10 +285,9 @@ class ComposedAttention(MultiHeadAttention):
         for compose in (pre, post):
             compose.check(d_model=d_model, n_heads=n_heads)
         own = {"attend": ComposedAttend(d_head**-0.5, pre, post, dropout)}
-        super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))
+        super().__init__(d_model, n_heads, d_head=d_head, **(own | stages))
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
-        """As ``MultiHeadAttention``; attend sees the tokens too, for they decide how to mix."""
         context = x if context is None else context
         q, k, v = self.project(x, context)
         q, k, v = self.split(q, k, v)

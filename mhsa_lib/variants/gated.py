@@ -38,37 +38,32 @@ class Probabilities(NamedTuple):
 class HardConcrete(Stage):
     """Gates of a hard-concrete distribution: a widened sigmoid of noise, clipped to [0, 1].
 
-    From uniform noise u comes s = sigmoid((log u - log(1 - u) + log_alpha) / beta), and the
-    gate is s · (zeta - gamma) + gamma, clipped to [0, 1]; in evaluation mode s is
-    sigmoid(log_alpha). One draw serves the whole batch. In half precision gates are computed in
-    float32.
+    With uniform noise u, s = sigmoid((log u - log(1 - u) + log_alpha) / beta), and the gate is
+    s · (zeta - gamma) + gamma, clipped to [0, 1]; in evaluation mode s = sigmoid(log_alpha).
+    One draw serves the whole batch. Gates are computed in float32 at least.
 
-    gamma and zeta are those of both papers' code; so is beta = 0.33 of Voita et al., who gate
+    gamma and zeta are those of both papers' code; beta = 0.33 is that of Voita et al., who gate
     heads (github.com/lena-voita/the-story-of-heads at commit 3b5734d). Louizos et al., who gate
-    weights, take 2/3 (github.com/AMLab-Amsterdam/L0_regularization at commit b0c6f67). Unlike
-    there a gate starts open: trained heads that get one then begin as they were.
+    weights, use 2/3 (github.com/AMLab-Amsterdam/L0_regularization at commit b0c6f67).
+
+    Raises ``ValueError`` for a size below one, a log_alpha that is not finite, a beta that is
+    not above 0, or limits that do not enclose 0 and 1.
+
+    >>> gate = HardConcrete(n_heads=3)
+    >>> gate(torch.randn(3, 5, 4)).shape, gate.values()
+    (torch.Size([3, 5, 4]), tensor([1., 1., 1.], grad_fn=<ClampBackward1>))
 
     Parameters
     ----------
     n_heads : number of gates
-    log_alpha : where each of them starts; from 2.4 on it is 1 in evaluation mode
+    log_alpha : where each gate starts; from 2.4 on it is 1 in evaluation mode
     beta : temperature of the sigmoid; the smaller, the more draws are exactly 0 or 1
-    gamma, zeta : to where the sigmoid is stretched, below 0 and above 1
-
-    Raises
-    ------
-    ValueError : for a size below one, a log_alpha that is not finite, a beta that is not above
-        0, or limits that do not enclose 0 and 1
-
-    Examples
-    --------
-    >>> gate = HardConcrete(n_heads=3)
-    >>> gate(torch.randn(3, 5, 4)).shape, gate.values()
-    (torch.Size([3, 5, 4]), tensor([1., 1., 1.], grad_fn=<ClampBackward1>))
+    gamma, zeta : limits that the sigmoid is stretched to, below 0 and above 1
     """
 
     wires = {"gated": HeadOutputs}
 
+    # Unlike in the papers' code a gate starts open, so that trained heads begin as they were.
     def __init__(
         self,
         n_heads: int,
@@ -85,6 +80,7 @@ class HardConcrete(Stage):
         if not 0 < beta < math.inf:
             raise ValueError(f"beta={beta} is not a temperature; it must be above 0.")
         if not -math.inf < gamma < 0 < 1 < zeta < math.inf:
+            # Without the stretching the clipping reaches neither 0 nor 1 with any probability.
             raise ValueError(
                 f"gamma={gamma} and zeta={zeta} leave no chance to a gate of 0, or of 1; gamma "
                 f"must be below 0 and zeta above 1, as -0.1 and 1.1 are."
@@ -101,33 +97,30 @@ class HardConcrete(Stage):
         return gates.to(z.dtype)[..., None, None] * z
 
     def values(self) -> HeadGates:
-        """The gates of evaluation mode (head,), whatever the mode."""
+        """Return the gates of evaluation mode (head,), whatever the mode."""
         return self._stretched(self._exact().sigmoid())
 
     def drawn(self) -> HeadGates:
-        """The gates of one pass in training mode (head,), with new noise."""
+        """Return the gates of one pass in training mode (head,), with new noise."""
         log_alpha = self._exact()
         # The eps keeps noise of exactly 0 or 1 from becoming infinite.
         noise = torch.rand_like(log_alpha).logit(eps=1e-6)
         return self._stretched(((noise + log_alpha) / self.beta).sigmoid())
 
     def probabilities(self) -> Probabilities:
-        """How often a drawn gate is 0, between, and 1, in closed form; with gradients.
+        """Return how often a drawn gate is 0, between, and 1, in closed form, with gradients.
 
-        >>> for chance in HardConcrete(1, log_alpha=0.0).probabilities():
-        ...     print(round(chance.item(), 3))
-        0.312
-        0.376
-        0.312
+        >>> [round(p.item(), 3) for p in HardConcrete(1, log_alpha=0.0).probabilities()]
+        [0.312, 0.376, 0.312]
         """
         not_closed = self._above(-self.gamma / self.zeta)
         fully_open = self._above((1 - self.gamma) / (self.zeta - 1))
         return Probabilities(1 - not_closed, not_closed - fully_open, fully_open)
 
     def penalty(self) -> Tensor:
-        """How many gates are not 0, on average over draws: a number, with its gradient.
+        """Return how many gates are not 0, on average over draws, with its gradient.
 
-        It is Σ sigmoid(log_alpha - beta · log(-gamma / zeta)), the L0 norm that was expected.
+        It is Σ sigmoid(log_alpha - beta · log(-gamma / zeta)), the expected L0 norm.
 
         >>> round(HardConcrete(8, log_alpha=0.0).penalty().item(), 2)
         5.5
@@ -135,36 +128,27 @@ class HardConcrete(Stage):
         return self._above(-self.gamma / self.zeta).sum()
 
     def _above(self, odds: float) -> Tensor:
-        """The chance that s / (1 - s) is above ``odds``."""
+        # log(s / (1 - s)) is (logistic noise + log_alpha) / beta, so the chance that it exceeds
+        # log(odds) is the logistic distribution's, a sigmoid.
         return (self._exact() - self.beta * math.log(odds)).sigmoid()
 
     def _stretched(self, s: Tensor) -> Tensor:
         return (s * (self.zeta - self.gamma) + self.gamma).clamp(0, 1)
 
     def _exact(self) -> Tensor:
+        # In half precision noise close to 1 would round to 1, whose logit is infinite.
         return self.log_alpha.to(torch.promote_types(self.log_alpha.dtype, torch.float32))
 
 
 class GatedAttention(MultiHeadAttention):
     """Multi-head attention with a learned gate on every head.
 
-    Add λ · ``penalty()`` of every layer to the loss: gates close, and the heads that stay are
-    those that the task cannot do without. A trained attention gets gates by
+    Add λ · ``penalty()`` of every layer to the loss; then the gates of heads close that the
+    task can do without. A trained attention gets gates by
     ``load_state_dict(trained.state_dict(), strict=False)``.
 
-    Parameters
-    ----------
-    d_model : width of a token
-    n_heads : number of heads, each with a gate
-    gate : a ``HardConcrete`` with other constants or another start
-    options : as of ``MultiHeadAttention``
+    Raises ``ValueError`` for a gate that was made for another number of heads.
 
-    Raises
-    ------
-    ValueError : for a gate that was made for another number of heads
-
-    Examples
-    --------
     >>> gated = GatedAttention(d_model=12, n_heads=3).eval()
     >>> plain, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
     >>> loaded = gated.load_state_dict(plain.state_dict(), strict=False)
@@ -172,15 +156,15 @@ class GatedAttention(MultiHeadAttention):
     True
     >>> gated.gates().tolist(), round(gated.penalty().item(), 2)
     ([1.0, 1.0, 1.0], 2.93)
+
+    Parameters
+    ----------
+    d_model, n_heads, options : as in ``MultiHeadAttention``; each head has a gate
+    gate : a ``HardConcrete`` with other constants or another start
     """
 
     def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        *,
-        gate: HardConcrete | None = None,
-        **options: Any,
+        self, d_model: int, n_heads: int, *, gate: HardConcrete | None = None, **options: Any
     ) -> None:
         super().__init__(d_model, n_heads, **options)
         self.gate = HardConcrete(n_heads) if gate is None else gate
@@ -191,7 +175,6 @@ class GatedAttention(MultiHeadAttention):
             )
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
-        """As in ``MultiHeadAttention``; every head passes its gate before concat."""
         context = x if context is None else context
         q, k, v = self.project(x, context)
         q, k, v = self.split(q, k, v)
@@ -200,9 +183,9 @@ class GatedAttention(MultiHeadAttention):
         return self.W_O(z)
 
     def gates(self) -> HeadGates:
-        """The gates of evaluation mode (head,), whatever the mode; 0 is closed, 1 open."""
+        """Return the gates of evaluation mode (head,); 0 is closed, 1 open."""
         return self.gate.values()
 
     def penalty(self) -> Tensor:
-        """How many gates are not 0, on average over draws (``HardConcrete.penalty``)."""
+        """Return how many gates are not 0, on average over draws."""
         return self.gate.penalty()

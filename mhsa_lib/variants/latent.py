@@ -1,14 +1,11 @@
 """Multi-head latent attention (MLA): keys and values of all heads are made from one latent.
 
-Changes: project maps a token to a latent of ``d_latent`` dimensions, and to one rotated key
-    of ``d_rope`` dimensions, both for all heads; split makes keys and values from the latent,
-    and appends the rotated key to the key of every head. Queries may come from a latent of
-    their own.
-Saves/Costs: the cache holds d_latent + d_rope numbers per token instead of
-    2 · n_heads · d_head. Keys and values are made again from every cached latent, unless
-    W_UK and W_UV are absorbed: the class
-    ``AbsorbedLatentAttention`` of ``mhsa_book.conversions``. Keys and values have rank
-    d_latent.
+Changes: project maps a token to a latent of ``d_latent`` dimensions, and to one rotated key of
+    ``d_rope`` dimensions, both for all heads; split makes keys and values from the latent, and
+    appends the rotated key to the key of every head. Queries may have their own latent.
+Saves/Costs: the cache holds d_latent + d_rope numbers per token, not 2 · n_heads · d_head. Keys
+    and values, of rank d_latent, are computed again from every cached latent, unless W_UK and
+    W_UV are absorbed: the class ``AbsorbedLatentAttention`` of ``mhsa_book.conversions``.
 Is MHA when: d_rope = 0, the norm is the identity, d_latent = d_model and W_DKV = I; then W_UK
     and W_UV are W_K and W_V. (A bias of V is b_V · W_V⁻¹ in W_DKV, one of K does nothing.)
 Source: DeepSeek-AI, "DeepSeek-V2", section 2.1, arXiv 2405.04434. The further scale factors
@@ -37,14 +34,14 @@ from mhsa_lib.shapes import (
 from mhsa_lib.stages import Attend, Stage, Wire
 
 Norm = Callable[[int], nn.Module]
-"""Builds what is done to a latent of a given width."""
+"""Builds the norm of a latent from its width."""
 
 RMS_NORM = partial(nn.RMSNorm, eps=1e-6)
-"""What the papers do to a latent before anything is made from it."""
+"""The norm of the papers."""
 
 
 class NoRotary(nn.Module):
-    """In place of ``Rotary`` when no dimension rotates."""
+    """The ``Rotary`` of an attention in which no dimension rotates."""
 
     d_rotary = 0
 
@@ -52,14 +49,14 @@ class NoRotary(nn.Module):
         return rows
 
     def check_continuation(self, positions: Tensor) -> None:
-        """Any tokens may follow."""
+        """Accept all tokens, because no position matters."""
 
 
 Turn = Rotary | NoRotary
 
 
 class LatentQuery(nn.Module):
-    """In place of W_Q: down to a latent, norm, up to the queries of all heads."""
+    """A W_Q of low rank: down to a latent, norm, up to the queries of all heads."""
 
     def __init__(
         self, d_model: int, d_q_latent: int, d_keys: int, norm: Norm, *, bias: bool = False
@@ -79,12 +76,11 @@ class LatentQuery(nn.Module):
 class LatentProject(Stage):
     """Queries of all heads, and for each token of the context a latent and one rotated key.
 
-    ``W_Q`` makes the queries: an ``nn.Linear``, or a ``LatentQuery``. ``norm`` builds what is
-    done to a latent of a given width. Later tokens need no more of this one than ``latent``
-    after the norm and ``k_rope`` after its rotation.
+    ``W_Q`` makes the queries: an ``nn.Linear``, or a ``LatentQuery``.
     """
 
     wires = {"q": LatentQueryRows, "latent": Latents, "k_rope": RotaryKeys}
+    # Later tokens need no more of this one than the latent after its norm and the rotated key.
     cached = ("latent", "k_rope")
 
     def __init__(
@@ -103,6 +99,7 @@ class LatentProject(Stage):
         self.W_DKV = nn.Linear(W_Q.in_features, sum(self.widths), bias=bias)
         self.norm = norm(d_latent)
 
+    # The key is rotated here and not in split: decoding then caches it as it is used.
     def forward(
         self, x: Tensor, context: Tensor, positions: Tensor | None = None
     ) -> tuple[LatentQueryRows, Latents, RotaryKeys]:
@@ -129,6 +126,7 @@ class LatentSplit(Stage):
         checks.positive(n_heads=n_heads, d_latent=d_latent, d_head=d_head, d_nope=d_nope)
         self.n_heads, self.rotary = n_heads, rotary
         self.widths = [d_nope, rotary.d_rotary]
+        # A bias of keys adds one number to all scores of a query, which the softmax removes.
         self.W_UK = nn.Linear(d_latent, n_heads * d_nope, bias=False)
         self.W_UV = nn.Linear(d_latent, n_heads * d_head, bias=False)
 
@@ -152,7 +150,7 @@ class LatentSplit(Stage):
     def queries(
         self, q: Tensor, latent: Tensor, positions: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """The heads of q, without position (d_nope) and rotated by it (d_rope)."""
+        """Return the heads of q: the part without position, d_nope, and the rotated d_rope."""
         query, _ = token_positions(positions, q.shape[-2], latent.shape[-2], latent)
         nope, rope = functional.split_heads(q, self.n_heads).split(self.widths, dim=-1)
         return nope, self.rotary(rope, query[..., None, :])
@@ -161,28 +159,23 @@ class LatentSplit(Stage):
 class LatentAttention(MultiHeadAttention):
     """Multi-head attention that keeps one latent per token instead of keys and values.
 
-    Parameters
-    ----------
-    d_model, n_heads, dropout, stages : as of ``MultiHeadAttention``
-    d_latent : width of the latent that keys and values are made from, at most d_model
-    d_rope : further dimensions of queries and keys that know the position; even, 0 for none
-    d_q_latent : width of a latent that queries are made from; without, W_Q makes them
-    d_head : width of a head's values; d_model / n_heads when not given
-    d_nope : dimensions of queries and keys that know no position; d_head when not given
-    bias : whether W_Q or W_DQ, W_DKV and W_O add a bias. The others have no use for one: that
-        of keys does nothing, that of values is in W_DKV
-    rotary : builds what rotates ``d_rope`` dimensions
-    norm : builds what is done to a latent of a given width
+    Raises ``ValueError`` for a latent wider than the model, or an odd ``d_rope``.
 
-    Raises
-    ------
-    ValueError : for a latent wider than the model, or an odd ``d_rope``
-
-    Examples
-    --------
     >>> mla = LatentAttention(d_model=12, n_heads=3, d_latent=4, d_rope=2)
     >>> mla(torch.randn(2, 5, 12)).shape, mla.project.W_DKV.weight.shape
     (torch.Size([2, 5, 12]), torch.Size([6, 12]))
+
+    Parameters
+    ----------
+    d_model, n_heads, dropout, stages : as in ``MultiHeadAttention``
+    d_head : width of a head's values; d_model / n_heads when not given
+    d_latent : width of the latent that keys and values are made from, at most d_model
+    d_rope : further dimensions of queries and keys, which are rotated; even, 0 for none
+    d_q_latent : width of a latent that queries are made from; without, W_Q makes them
+    d_nope : dimensions of queries and keys that are not rotated; d_head when not given
+    bias : whether W_Q or W_DQ, W_DKV and W_O add a bias; in W_UK it would do nothing, and that
+        of W_UV is in W_DKV
+    rotary, norm : build, from a width, what rotates d_rope dimensions and the norms of latents
     """
 
     def __init__(
@@ -207,6 +200,7 @@ class LatentAttention(MultiHeadAttention):
         checks.pairs(d_rope=d_rope)
         rotary = rotary(d_rope) if d_rope else NoRotary()
         d_key = d_nope + d_rope
+        # A low rank saves nothing in the cache, but activations while training.
         W_Q = (
             nn.Linear(d_model, n_heads * d_key, bias=bias)
             if d_q_latent is None
@@ -221,11 +215,12 @@ class LatentAttention(MultiHeadAttention):
         super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))
 
     def reset_parameters(self, std: float = 0.006) -> None:
-        """Draw all matrices again, normal with ``std``; biases 0, gains 1.
+        """Draw all matrices again, normal with ``std``; biases become 0, gains 1.
 
         The papers train with 0.006, the published configurations name 0.02, both for thousands
-        of dimensions. ``nn.Linear`` starts with 0.58/√width, which is 0.0068 at 7168.
+        of dimensions.
         """
+        # ``nn.Linear`` starts with a spread of 0.58/√width, which is 0.0068 at their 7168.
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, std=std)

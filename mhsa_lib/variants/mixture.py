@@ -37,7 +37,7 @@ Shares = tuple[GroupShares, SharedShares, RoutedShares]
 
 
 class NothingToChoose(nn.Module):
-    """One option, or none: its logit is 0 and nothing is learned.
+    """The logits, 0, of a choice of one or none, in which nothing is learned.
 
     >>> NothingToChoose(1)(torch.randn(5, 12)).shape
     torch.Size([5, 1])
@@ -57,9 +57,8 @@ class TokenRouter(Stage):
     ``alphas`` weigh shared against routed heads. A choice of one has weight 1 and no parameter.
 
     >>> router = TokenRouter(d_model=12, n_shared=1, n_routed=3)
-    >>> alphas, shared, routed = router(torch.randn(5, 12), torch.randn(4, 5, 3))
-    >>> alphas.shape, shared.unique(), routed.shape
-    (torch.Size([5, 2]), tensor([1.]), torch.Size([5, 3]))
+    >>> [part.shape[-1] for part in router(torch.randn(5, 12), torch.randn(4, 5, 3))]
+    [2, 1, 3]
     """
 
     wires = {"alphas": GroupShares, "shared": SharedShares, "routed": RoutedShares}
@@ -75,10 +74,10 @@ class TokenRouter(Stage):
 
 
 class QueryNormRouter(Stage):
-    """No parameters: a routed head counts by the length of its query, in units of their spread.
+    """Without parameters: a routed head counts by the length of its query over their spread.
 
-    Use it with ``hard_scaling``. Continue-tuned LLaMA3-8B: half of the heads shared, a quarter
-    active, and only the code for inference released.
+    Use it with ``hard_scaling``. It is the router of the continue-tuned LLaMA3-8B, with half of
+    the heads shared and a quarter active, of which only the code for inference is released.
 
     >>> q = torch.ones(4, 1, 3) * torch.tensor([9.0, 1, 3, 2])[:, None, None]
     >>> QueryNormRouter(12, n_shared=1, n_routed=3)(torch.zeros(1, 12), q)[2].argmax()
@@ -97,12 +96,13 @@ class QueryNormRouter(Stage):
         # One head has no spread; the correction would divide by 0.
         spread = routed.std(dim=-1, keepdim=True, correction=min(1, routed.shape[-1] - 1))
         routed = (routed / spread.clamp_min(torch.finfo(q.dtype).eps)).softmax(dim=-1)
+        # Ones and no distributions, because here nothing weighs the groups or the shared heads.
         groups = norms.new_ones(*norms.shape[:-1], 2 if self.n_shared else 1)
         return groups, torch.ones_like(shared), routed
 
 
 def routed_heads(n_heads: int, n_shared: int, n_active: int) -> int:
-    """Heads left to route when the first ``n_shared`` always count; ``n_active`` of them do.
+    """Return how many heads are left to route, and refuse numbers of heads that cannot be.
 
     >>> routed_heads(n_heads=4, n_shared=1, n_active=5)
     Traceback (most recent call last):
@@ -112,7 +112,7 @@ def routed_heads(n_heads: int, n_shared: int, n_active: int) -> int:
     checks.positive(n_heads=n_heads, n_active=n_active)
     if isinstance(n_shared, bool) or not isinstance(n_shared, int):
         raise TypeError(f"n_shared={n_shared!r} is not a whole number; pass an int.")
-    if n_shared < 0:
+    if n_shared < 0:  # zero is allowed, so ``positive`` cannot check it
         raise ValueError(
             f"n_shared={n_shared} is not a number of heads; it must be at least 0."
         )
@@ -133,7 +133,7 @@ def routed_heads(n_heads: int, n_shared: int, n_active: int) -> int:
 def paper_scaling(
     alphas: GroupShares, shared: SharedShares, routed: RoutedShares, chosen: Chosen
 ) -> Gates:
-    """Gates of equations 5 and 6: what was not chosen is lost, so they sum to at most 1.
+    """Return the gates of equations 5 and 6; only chosen heads count, so they sum to at most 1.
 
     >>> shares = torch.tensor([0.5, 0.5]), torch.tensor([1.0]), torch.tensor([0.75, 0.25])
     >>> paper_scaling(*(share[None] for share in shares), torch.tensor([[True, False]]))
@@ -145,11 +145,11 @@ def paper_scaling(
 def released_scaling(
     alphas: GroupShares, shared: SharedShares, routed: RoutedShares, chosen: Chosen
 ) -> Gates:
-    """Gates of the released training code: each distribution times its number of entries.
+    """Return the gates of the released code: each distribution times its number of entries.
 
-    The routed shares are first divided by the sum of the chosen, so at the start of
-    training every gate that counts is near 1. With one active head its share is exactly 1, and
-    no gradient reaches ``W_R`` through it.
+    The routed shares are first divided by the sum of the chosen, so at the start of training
+    every gate that counts is near 1. With one active head its share is exactly 1, and no
+    gradient reaches ``W_R`` through it.
 
     >>> shares = torch.tensor([0.5, 0.5]), torch.tensor([1.0]), torch.tensor([0.75, 0.25])
     >>> released_scaling(*(share[None] for share in shares), torch.tensor([[True, False]]))
@@ -165,7 +165,7 @@ def released_scaling(
 def hard_scaling(
     alphas: GroupShares, shared: SharedShares, routed: RoutedShares, chosen: Chosen
 ) -> Gates:
-    """A chosen head counts fully: the continue-tuned model weighs nothing.
+    """Return gates of 1 for chosen heads, as in the continue-tuned model.
 
     >>> shares = torch.tensor([1.0, 1.0]), torch.tensor([1.0]), torch.tensor([0.75, 0.25])
     >>> hard_scaling(*(share[None] for share in shares), torch.tensor([[True, False]]))
@@ -175,7 +175,7 @@ def hard_scaling(
 
 
 def paper_balance(routed: RoutedShares, chosen: Chosen) -> Tensor:
-    """Σ P_i f_i over the routed heads: mean share times part of the tokens that chose it.
+    """Return Σ P_i f_i over routed heads: mean share times part of the tokens that chose it.
 
     All tokens of the batch count, padding too. Evenly used heads give n_active / n_routed, one
     head used by all tokens for sure gives 1.
@@ -190,7 +190,7 @@ def paper_balance(routed: RoutedShares, chosen: Chosen) -> Tensor:
 
 
 def released_balance(routed: RoutedShares, chosen: Chosen) -> Tensor:
-    """``paper_balance`` times the number of routed heads; n_active when they are used evenly.
+    """Return ``paper_balance`` times the number of routed heads: n_active if evenly used.
 
     >>> shares = torch.tensor([[0.5, 0.5], [0.5, 0.5]])
     >>> released_balance(shares, torch.tensor([[True, False], [False, True]]))
@@ -200,15 +200,16 @@ def released_balance(routed: RoutedShares, chosen: Chosen) -> Tensor:
 
 
 def _choice(d_model: int, n: int) -> nn.Module:
-    """Logits of ``n`` options, spread by 0.02 at the start as all linear maps of MoH-ViT."""
     if n < 2:
         return NothingToChoose(n)
     logits = nn.Linear(d_model, n, bias=False)
+    # As in all linear maps of MoH-ViT.
     nn.init.trunc_normal_(logits.weight, std=0.02)
     return logits
 
 
 def _gates(alphas: Tensor, shared: Tensor, routed: Tensor) -> Tensor:
+    # Without shared heads there is one alpha, and ``:-1`` and ``shared`` are both empty.
     return torch.cat([alphas[..., :-1] * shared, alphas[..., -1:] * routed], dim=-1)
 
 
@@ -254,26 +255,20 @@ class Route(Stage):
 class MixtureOfHeadAttention(MultiHeadAttention):
     """Multi-head attention whose tokens choose and weigh their heads.
 
+    Raises ``ValueError`` if no head is left to route, or more are active than routed.
+
+    >>> moh = MixtureOfHeadAttention(d_model=12, n_heads=6, n_shared=2, n_active=1)
+    >>> moh(torch.randn(2, 5, 12)).shape
+    torch.Size([2, 5, 12])
+
     Parameters
     ----------
-    d_model : width of a token
-    n_heads : all heads, shared and routed
-    n_shared : the first of them, which every token uses; may be 0
+    d_model, n_heads, options : as in ``MultiHeadAttention``; a router never has a bias
+    n_shared : how many heads, the first ones, every token uses; may be 0
     n_active : how many of the other heads, the routed ones, a token uses
     router : builds the router from d_model, n_shared and the number of routed heads
     scaling : gates from the router's shares; ``paper_scaling``, ``hard_scaling`` are others
     balance : loss of one layer from its routing; ``paper_balance`` is another
-    options : as of ``MultiHeadAttention``; a router never has a bias
-
-    Raises
-    ------
-    ValueError : if no head is left to route, or more are active than routed
-
-    Examples
-    --------
-    >>> moh = MixtureOfHeadAttention(d_model=12, n_heads=6, n_shared=2, n_active=1)
-    >>> moh(torch.randn(2, 5, 12)).shape
-    torch.Size([2, 5, 12])
     """
 
     def __init__(
@@ -289,6 +284,7 @@ class MixtureOfHeadAttention(MultiHeadAttention):
         **options: Any,
     ) -> None:
         super().__init__(d_model, n_heads, **options)
+        # The router comes last: with the same seed all else is as in ``MultiHeadAttention``.
         n_routed = routed_heads(n_heads, n_shared, n_active)
         self.n_shared, self.n_active = n_shared, n_active
         self.route = Route(router(d_model, n_shared, n_routed), n_active, scaling, balance)
@@ -303,7 +299,7 @@ class MixtureOfHeadAttention(MultiHeadAttention):
 
 
 def balance_loss(model: nn.Module) -> Tensor:
-    """Mean over the layers of what ``balance`` said about the last pass in training mode.
+    """Return the mean over all layers of the ``balance`` of the last pass in training mode.
 
     The paper adds 0.01 times this to the loss of the task. Raises ``ValueError`` if a layer has
     none, because no such pass has run or because nothing in ``model`` routes.
@@ -329,7 +325,7 @@ def balance_loss(model: nn.Module) -> Tensor:
 
 
 def loads(gates: Gates) -> Tensor:
-    """Share of the tokens that use each head, from the wire ``gates``.
+    """Return the share of the tokens that use each head, from the wire ``gates``.
 
     >>> loads(torch.tensor([[1.0, 0.7, 0.0], [1.0, 0.0, 1.3]]))
     tensor([1.0000, 0.5000, 0.5000])
@@ -338,10 +334,9 @@ def loads(gates: Gates) -> Tensor:
 
 
 def check_routing(gates: Gates, n_shared: int) -> None:
-    """Refuse a router that sends every token to the same heads.
+    """Raise ``ValueError`` if every token of a pass, by its wire ``gates``, has the same heads.
 
-    ``gates`` is the wire of a pass over some tokens. Raises ``ValueError`` with the load of
-    every routed head; one token, or all heads active, say nothing and pass.
+    One token, or a pass in which all heads are active, says nothing about a router.
 
     >>> check_routing(torch.tensor([[1.0, 0.7, 0.0], [1.0, 0.9, 0.0]]), n_shared=1)
     Traceback (most recent call last):
@@ -349,6 +344,7 @@ def check_routing(gates: Gates, n_shared: int) -> None:
     ValueError: all 2 tokens are sent to the same 1 of 2 routed heads; their loads are ...
     """
     routed, n_tokens = loads(gates)[n_shared:], gates[..., 0].numel()
+    # One token always has the same heads as itself, and all heads active leave no choice.
     never, always = routed == 0, routed == 1
     if n_tokens > 1 and bool(never.any() and (never | always).all()):
         shown = ", ".join(f"{load:.2f}" for load in routed.tolist())

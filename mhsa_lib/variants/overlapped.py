@@ -36,7 +36,7 @@ from mhsa_lib.stages import Attend, Concat, Split, Stage
 
 
 def overlap_heads(heads: Heads, overlap: int) -> WideHeads:
-    """Concatenate the neighbours' nearest dimensions on both sides of every head.
+    """Return every head with the nearest dimensions of its neighbours on both sides.
 
     >>> heads = torch.tensor([1.0, 2, 3, 4, 5, 6]).view(3, 1, 2)
     >>> overlap_heads(heads, 1).tolist()
@@ -44,6 +44,7 @@ def overlap_heads(heads: Heads, overlap: int) -> WideHeads:
     """
     d_head = heads.shape[-1]
     check_overlap(overlap, d_head)
+    # Not ``-overlap:``, because for an overlap of 0 that is the whole head.
     last, first = heads[..., d_head - overlap :], heads[..., :overlap]
     # The first head has no head before it, and the last none after it.
     nobody = torch.zeros_like(first[..., :1, :, :])
@@ -75,17 +76,15 @@ class Overlap(Stage):
 class OverlappedSplit(nn.Module):
     """Split q, k and v into heads, then let neighbours overlap on each side.
 
-    Two stages in a row, because decoding keeps what the first one gives: the wide heads repeat
-    those numbers. Raises ``ValueError`` for an overlap below zero, or, when it runs, wider than
-    a head.
+    Raises ``ValueError`` for an overlap below zero, or, when it runs, wider than a head.
 
-    >>> q, k, v = OverlappedSplit(3, 1)(*[torch.zeros(5, 12)] * 3)
-    >>> q.shape
+    >>> OverlappedSplit(3, 1)(*[torch.zeros(5, 12)] * 3)[0].shape
     torch.Size([3, 5, 6])
     """
 
     def __init__(self, n_heads: int, overlap: int) -> None:
         super().__init__()
+        # Two stages, because decoding caches the wires of the first: wide heads repeat them.
         self.split, self.overlap = Split(n_heads), Overlap(overlap)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Any:
@@ -95,21 +94,17 @@ class OverlappedSplit(nn.Module):
 class OverlappedAttention(MultiHeadAttention):
     """Multi-head attention whose heads also read the nearest dimensions of their neighbours.
 
-    Parameters
-    ----------
-    overlap : dimensions that a head reads from each neighbour, 0 to d_head
-    d_head : width of a head without the overlap; d_model / n_heads when not given
-    d_model, n_heads, bias, dropout, stages : as of ``MultiHeadAttention``
+    Raises ``ValueError`` for an overlap below zero or wider than a head.
 
-    Raises
-    ------
-    ValueError : for an overlap below zero or wider than a head
-
-    Examples
-    --------
     >>> mha = OverlappedAttention(d_model=12, n_heads=3, overlap=1)
     >>> mha(torch.randn(2, 5, 12)).shape, mha.W_O.weight.shape
     (torch.Size([2, 5, 12]), torch.Size([12, 18]))
+
+    Parameters
+    ----------
+    overlap : dimensions that a head reads from each neighbour, 0 to d_head
+    d_model, n_heads, d_head, bias, dropout, stages : as in ``MultiHeadAttention``; d_head is
+        without the overlap
     """
 
     def __init__(
@@ -127,7 +122,8 @@ class OverlappedAttention(MultiHeadAttention):
         check_overlap(overlap, d_head)
         own = {
             "split": OverlappedSplit(n_heads, overlap),
-            # The plain stages do it all; only the labels say that heads are wider.
+            # The plain stages do it all; only the labels say that heads are wider. The scale is
+            # that of the authors' code, which does not count the overlap.
             "attend": Attend(scale=d_head**-0.5, dropout=dropout).label(z=WideHeadOutputs),
             "concat": Concat().label(concat=WideHeadRows),
             "W_O": nn.Linear(n_heads * (d_head + 2 * overlap), d_model, bias=bias),
@@ -137,7 +133,7 @@ class OverlappedAttention(MultiHeadAttention):
 
 
 def check_overlap(overlap: int, d_head: int | None = None) -> None:
-    """Raise for an overlap that is not a whole number, or wider than a head."""
+    """Raise TypeError for an overlap that is not a whole number, ValueError for a wrong one."""
     if isinstance(overlap, bool) or not isinstance(overlap, int):
         raise TypeError(f"overlap={overlap!r} is not a whole number; pass an int.")
     if overlap < 0:
