@@ -8,6 +8,7 @@ transform or a hook is at work, we say that one is, and PyTorch's own operations
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -156,3 +157,44 @@ def dynamo_may_break_its_graph() -> bool:
         return not InstructionTranslator.current_tx().one_graph
     except (ImportError, AttributeError):
         return False
+
+
+def hook_tables(module: nn.Module) -> list[dict[Any, Any]]:
+    """Return the hooks of a module by kind, as torch holds them, to be read or deleted.
+
+    A table that cannot be found has one entry, so that whoever looks for hooks finds one.
+    """
+    return [getattr(module, name, {0: "an unknown hook"}) or {} for name in MODULE_HOOKS]
+
+
+def has_tensor_hooks(tensor: Tensor) -> bool:
+    """Whether a hook changes the gradient of a tensor; unknown: yes."""
+    return bool(getattr(tensor, "_backward_hooks", True))
+
+
+@contextmanager
+def parameters_replaced(module: nn.Module, others: dict[str, Tensor]) -> Iterator[None]:
+    """Let a module find other tensors under the names of some of its own parameters.
+
+    ``functional_call`` would do it from outside of a call; this works inside ``forward`` too.
+    """
+    own = module.__dict__["_parameters"]
+    module.__dict__["_parameters"] = {**own, **others}
+    try:
+        yield
+    finally:
+        module.__dict__["_parameters"] = own
+
+
+try:
+    from torch.distributed._functional_collectives import (
+        all_to_all_single_autograd as all_to_all,
+    )
+except ImportError:  # also where torch was built without distributed
+
+    def all_to_all(*args: Any) -> Any:
+        """``all_to_all_single_autograd``, an all-to-all that has gradients."""
+        raise NotImplementedError(
+            f"torch {torch.__version__} has no all_to_all_single_autograd where we look for "
+            f"it; use a version of torch that this library was tested with."
+        )

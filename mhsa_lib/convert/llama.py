@@ -13,7 +13,7 @@ from torch import nn
 from mhsa_lib import copying
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.convert.rope_config import rotary, run_with_rotation
-from mhsa_lib.convert.source import MODELS, Source, check_implementation
+from mhsa_lib.convert.source import MODELS, Source
 from mhsa_lib.convert.verification import converted
 from mhsa_lib.rope.rotary import HALVES, RotarySplit
 from mhsa_lib.stages import Project
@@ -77,7 +77,6 @@ def from_llama(source: Any, *, verify: bool = True) -> GroupedQueryAttention:
     (merge them first), and with ``verify`` a source that gives other numbers (``ValueError``).
     """
     read = Source(source, CLASSES, "from_llama")
-    check_implementation(source.config)
     return converted(read, _build, run_with_rotation, inputs=("causal",), verify=verify)
 
 
