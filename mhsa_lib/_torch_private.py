@@ -192,7 +192,7 @@ try:
     )
 except ImportError:  # also where torch was built without distributed
 
-    def all_to_all(*args: Any) -> Any:
+    def all_to_all(*args: Any) -> Any:  # type: ignore[misc]
         """``all_to_all_single_autograd``, an all-to-all that has gradients."""
         raise NotImplementedError(
             f"torch {torch.__version__} has no all_to_all_single_autograd where we look for "

@@ -105,7 +105,8 @@ def check_modules(source: Any, allowed: Classes, action: str, fix: str) -> None:
             known = f"only {known} is" if known else "nothing is"
             where, error = (f"{path}={name}", ValueError) if path else (name, TypeError)
             raise error(f"{where} {action}; {known} known there: {fix}.")
-        if getattr(kind, "forward", None) is not _FORWARDS.get(kind, kind.forward):
+        forward = getattr(kind, "forward", None)
+        if forward is not _FORWARDS.get(kind, forward):
             raise ValueError(
                 f"{path or name} has a patched forward, which {action}: restore the one that "
                 f"its class was written with."

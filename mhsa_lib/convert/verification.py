@@ -79,7 +79,10 @@ def _compare(source: Source, ours: nn.Module, run: Run, inputs: Any, length: int
             f"first (accelerate: remove_hook_from_module), or pass verify=False."
         )
     dtype = torch.promote_types(parameter.dtype, torch.float32)
-    theirs, ours = (copying.copied(m).to(dtype) for m in (source.module, ours))
+    try:
+        theirs, ours = (copying.copied(m).to(dtype) for m in (source.module, ours))
+    except RuntimeError as error:  # it keeps a tensor that is part of a graph
+        raise ValueError(f"{source.name} cannot be copied ({error}); {_FIX}.") from error
     config: Any = getattr(getattr(theirs, "self", theirs), "config", None)
     if getattr(config, "_attn_implementation", None) in KERNELS:
         config._attn_implementation = "eager"
