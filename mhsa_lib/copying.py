@@ -306,6 +306,22 @@ def copy_linear(
             write(mine, given)
 
 
+def keep_features(W: nn.Linear, axis: int, kept: Sequence[int]) -> None:
+    """Keep only some of the outputs (axis 0) or of the inputs (axis 1) of a linear map.
+
+    >>> W = nn.Linear(2, 3)
+    >>> keep_features(W, 0, [0, 2])
+    >>> W, W.bias.shape
+    (Linear(in_features=2, out_features=2, bias=True), torch.Size([2]))
+    """
+    index = torch.tensor(kept, device=W.weight.device)
+    for name in ("weight", "bias") if axis == 0 and W.bias is not None else ("weight",):
+        whole = getattr(W, name)
+        part = whole.detach().index_select(axis, index)
+        setattr(W, name, nn.Parameter(part, whole.requires_grad))
+    W.out_features, W.in_features = W.weight.shape
+
+
 def fill(attention: MultiHeadAttention, weights: Sequence[Any], biases: Sequence[Any]) -> None:
     """Copy into W_Q, W_K, W_V and W_O, in this order.
 

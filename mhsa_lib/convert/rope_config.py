@@ -127,8 +127,9 @@ def _parameters(config: Any, layer_type: str | None) -> dict[str, Any]:
         )
     longest, factor = config.max_position_embeddings, rope.get("factor")
     trained = rope.get("original_max_position_embeddings") or longest
-    share, stretch = rope.get("partial_rotary_factor") or 1.0, factor or longest / trained
-    own = {"longest": longest, "trained": trained, "stretch": float(stretch)}
+    share = rope.get("partial_rotary_factor") or 1.0
+    stretch = longest / trained if factor is None else float(factor)
+    own = {"longest": longest, "trained": trained, "stretch": stretch}
     return {**rope, "rope_theta": theta, "partial_rotary_factor": share, **own}
 
 

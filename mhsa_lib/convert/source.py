@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import copying
+from mhsa_lib import _torch_private, copying
 
 MODELS = "transformers.models."
 _HINT = (
@@ -95,8 +95,13 @@ class Source:
                 return base.__name__
         short = [name.rpartition(".")[2] for name in classes]
         names = " or ".join(short[:2]) + (f" or {len(short) - 2} more" if short[2:] else "")
-        name = kind.__name__ + (f" of {kind.__module__}" if kind.__name__ in short else "")
-        raise TypeError(f"{name} {self.action}; only {names} is known there: {_HINT}.")
+        name, fix = kind.__name__, _HINT
+        name += f" of {kind.__module__}" if name in short else ""
+        if isinstance(self.module, type):
+            name, fix = f"the class {self.module.__name__}", "pass an object of it"
+        elif _torch_private.is_compiled(self.module):
+            fix = "pass what was given to torch.compile, its ._orig_mod"
+        raise TypeError(f"{name} {self.action}; only {names} is known there: {fix}.")
 
     def take(self, name: str) -> Any:
         """Return a parameter by its name; ``ValueError`` where it is not to be found."""
