@@ -120,8 +120,11 @@ def compiler_is_loaded() -> bool:
 def storage_id(tensor: Tensor) -> int:
     """Identity of the memory behind a dense tensor, on ``meta`` too."""
     storage = tensor.untyped_storage()
-    # On meta every address is 0; without the handle those tensors must not look shared.
-    return getattr(storage, "_cdata", storage.data_ptr() or id(tensor))
+    if hasattr(storage, "_cdata"):
+        return storage._cdata
+    # On meta every address is 0, and a fake tensor has none to ask for; without the handle
+    # tensors on meta must not look shared.
+    return storage.data_ptr() or id(tensor)
 
 
 def is_in_place(operation: Any) -> bool:

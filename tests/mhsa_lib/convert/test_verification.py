@@ -131,7 +131,7 @@ def pairing(ours):
 
 def base(ours):
     old = ours.split.rotary
-    ours.split.rotary = Rotary(old.d_rotary, old.base * 1.02, old.pairing, old.stretch)
+    ours.split.rotary = Rotary(old.d_rotary, old.base * 1.02, old.pairing, old.scaling)
 
 
 def no_norm(ours):
