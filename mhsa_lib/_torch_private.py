@@ -189,15 +189,16 @@ def parameters_replaced(module: nn.Module, others: dict[str, Tensor]) -> Iterato
         module.__dict__["_parameters"] = own
 
 
-try:
-    from torch.distributed._functional_collectives import (
-        all_to_all_single_autograd as all_to_all,
-    )
-except ImportError:  # also where torch was built without distributed
+def all_to_all(parts: Tensor, group: Any) -> Tensor:
+    """Exchange equal parts among the ranks of a group, with gradients.
 
-    def all_to_all(*args: Any) -> Any:  # type: ignore[misc]
-        """``all_to_all_single_autograd``, an all-to-all that has gradients."""
+    It is imported when it is called, because most programs need no ``torch.distributed``.
+    """
+    try:
+        from torch.distributed._functional_collectives import all_to_all_single_autograd
+    except ImportError as error:
         raise NotImplementedError(
             f"torch {torch.__version__} has no all_to_all_single_autograd where we look for "
             f"it; use a version of torch that this library was tested with."
-        )
+        ) from error
+    return all_to_all_single_autograd(parts, None, None, group)

@@ -60,7 +60,7 @@ class ExchangedAttend(nn.Module):
 
     def _exchange(self, parts: Tensor) -> Tensor:
         """Part i goes to rank i; what comes from rank i becomes part i."""
-        return all_to_all(parts.contiguous(), None, None, self.mesh.get_group())
+        return all_to_all(parts.contiguous(), self.mesh.get_group())
 
 
 def exchange_heads(attention: Any, mesh: DeviceMesh) -> Any:
