@@ -8,6 +8,7 @@ a transform or a hook is at work, we say that one is, and PyTorch's own operatio
 import itertools
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -113,8 +114,11 @@ def compiler_is_loaded() -> bool:
 def storage_id(tensor: Tensor) -> int:
     """Identity of the memory behind a dense tensor, on ``meta`` too."""
     storage = tensor.untyped_storage()
-    # On meta every address is 0; without the handle those tensors must not look shared.
-    return getattr(storage, "_cdata", storage.data_ptr() or id(tensor))
+    if hasattr(storage, "_cdata"):
+        return storage._cdata
+    # On meta every address is 0, and a fake tensor has none to ask for; without the handle
+    # tensors on meta must not look shared.
+    return storage.data_ptr() or id(tensor)
 
 
 def version(tensor: Tensor) -> int:
@@ -162,3 +166,45 @@ def dynamo_may_break_its_graph() -> bool:
         return not InstructionTranslator.current_tx().one_graph
     except (ImportError, AttributeError):
         return False
+
+
+def hook_tables(module: nn.Module) -> list[dict[Any, Any]]:
+    """Return the hooks of a module by kind, as torch holds them, to be read or deleted.
+
+    A table that cannot be found has one entry, so that whoever looks for hooks finds one.
+    """
+    return [getattr(module, name, {0: "an unknown hook"}) or {} for name in MODULE_HOOKS]
+
+
+def has_tensor_hooks(tensor: Tensor) -> bool:
+    """Whether a hook changes the gradient of a tensor; unknown: yes."""
+    return bool(getattr(tensor, "_backward_hooks", True))
+
+
+@contextmanager
+def parameters_replaced(module: nn.Module, others: dict[str, Tensor]) -> Iterator[None]:
+    """Let a module find other tensors under the names of some of its own parameters.
+
+    ``functional_call`` would do it from outside of a call; this works inside ``forward`` too.
+    """
+    own = module.__dict__["_parameters"]
+    module.__dict__["_parameters"] = {**own, **others}
+    try:
+        yield
+    finally:
+        module.__dict__["_parameters"] = own
+
+
+def all_to_all(parts: Tensor, group: Any) -> Tensor:
+    """Exchange equal parts among the ranks of a group, with gradients.
+
+    It is imported when it is called, because most programs need no ``torch.distributed``.
+    """
+    try:
+        from torch.distributed._functional_collectives import all_to_all_single_autograd
+    except ImportError as error:
+        raise NotImplementedError(
+            f"torch {torch.__version__} has no all_to_all_single_autograd where we look for "
+            f"it; use a version of torch that this library was tested with."
+        ) from error
+    return all_to_all_single_autograd(parts, None, None, group)

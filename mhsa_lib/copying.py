@@ -8,17 +8,17 @@ of its own. Hooks that only watch (``trace``) are no reason to refuse.
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from inspect import isfunction, ismethod
+from inspect import ismethod
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from mhsa_lib import _torch_private
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.rope.rotary import Rotary, RotarySplit
-from mhsa_lib.stages import Attend, Concat, Project, Split, Stage, Wire, maps_of
+from mhsa_lib.stages import Attend, Concat, Project, Split, Wire, maps_of
 from mhsa_lib.tracing.hooks import changes_nothing
-from mhsa_lib.variants.gated import HardConcrete
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention, GroupedSplit
 from mhsa_lib.variants.latent import LatentAttention, LatentProject, LatentSplit
 
@@ -29,33 +29,28 @@ Classes = dict[str, tuple[type, ...]]
 Where it is (), anything is allowed, and so are the modules inside.
 """
 
-_ATTEND: Classes = {
-    "attend.scores": (Wire,),
-    "attend.weights": (Wire,),
+_AFTER_SPLIT: Classes = {
+    "attend": (Attend, GroupedAttend),
+    **dict.fromkeys(("attend.scores", "attend.weights"), (Wire,)),
     "attend.dropout": (nn.Dropout,),
+    "concat": (Concat,),
+    "W_O": (nn.Linear,),
 }
 STANDARD: Classes = {
     "": (MultiHeadAttention, GroupedQueryAttention),
     "project": (Project,),
-    "project.W_Q": (nn.Linear,),
-    "project.W_K": (nn.Linear,),
-    "project.W_V": (nn.Linear,),
+    **dict.fromkeys(("project.W_Q", "project.W_K", "project.W_V"), (nn.Linear,)),
     "split": (Split, GroupedSplit),
-    "attend": (Attend, GroupedAttend),
-    **_ATTEND,
-    "concat": (Concat,),
-    "W_O": (nn.Linear,),
+    **_AFTER_SPLIT,
 }
 """The five stages as they are, every head with keys and values of its own or in groups."""
-UNSHARED: Classes = {
-    **STANDARD,
+UNSHARED: Classes = STANDARD | {
     "": (MultiHeadAttention,),
     "split": (Split,),
     "attend": (Attend,),
 }
 _NORMS = nn.Identity, nn.RMSNorm, nn.LayerNorm
-ROTARY: Classes = {
-    **STANDARD,
+ROTARY: Classes = STANDARD | {
     "split": (Split, GroupedSplit, RotarySplit),
     "split.rotary": (Rotary,),
     **dict.fromkeys(("split.q_norm", "split.k_norm"), _NORMS),
@@ -67,37 +62,20 @@ LATENT: Classes = {
     **dict.fromkeys([f"project.{part}" for part in ("W_Q", "W_DKV", "norm", "rotary")], ()),
     "split": (LatentSplit,),
     "split.rotary": (),
-    "split.W_UK": (nn.Linear,),
-    "split.W_UV": (nn.Linear,),
+    **dict.fromkeys(("split.W_UK", "split.W_UV"), (nn.Linear,)),
+    **_AFTER_SPLIT,
     "attend": (Attend,),
-    **_ATTEND,
-    "concat": (Concat,),
-    "W_O": (nn.Linear,),
 }
 """The stages of latent attention, whatever makes its queries and latents."""
 
-HOOKS = "_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks"
-_PARAMETERS = {"weight", "bias", "sinks", "log_alpha"}  # GptOssAttention's, HardConcrete's
-_HARMLESS = {"__init__", "__annotate__", "__annotate_func__", "extra_repr", "reset_parameters"}
-
-
-def _functions(cls: type) -> dict[str, Any]:
-    return {n: f for n, f in vars(cls).items() if isfunction(f) and n not in _HARMLESS}
-
-
-def _subclasses(cls: type) -> list[type]:
-    found, subclass = [cls], cls
-    for subclass in cls.__subclasses__():
-        found += _subclasses(subclass)
-    return found
-
-
-# A patched method may carry the old one's name (functools.wraps), so names prove nothing. The
-# functions themselves are noted when this module is imported, after all variants.
-_WRITTEN: dict[type, dict[str, Any]] = {
-    cls: _functions(cls)
-    for cls in (*_subclasses(Stage), nn.Linear, nn.Dropout, Rotary, HardConcrete, *_NORMS)
+# A patched forward may carry the old one's name (functools.wraps), so names prove nothing; the
+# functions themselves are noted when this module is imported.
+_FORWARDS: dict[type, Any] = {
+    kind: getattr(kind, "forward", None)
+    for kinds in (*ROTARY.values(), *LATENT.values())
+    for kind in kinds
 }
+_HARMLESS = {"__init__", "__annotate__", "__annotate_func__", "extra_repr", "reset_parameters"}
 
 
 def check_modules(source: Any, allowed: Classes, action: str, fix: str) -> None:
@@ -121,20 +99,19 @@ def check_modules(source: Any, allowed: Classes, action: str, fix: str) -> None:
     modules = {p: m for p, m in modules.items() if not f"{p}.".startswith(free)}
     for path, module in modules.items():
         classes, name = allowed.get(path, ()), _named(module)
-        if not any(behaves_as(type(module), cls) for cls in classes):
+        kind = next((cls for cls in classes if behaves_as(type(module), cls)), None)
+        if kind is None:
             known = " or ".join(cls.__name__ for cls in classes)
             known = f"only {known} is" if known else "nothing is"
-            if path and nn.utils.parametrize.is_parametrized(module):
-                fix = "call torch.nn.utils.parametrize.remove_parametrizations"
-            where = f"{path}={name}" if path else name
-            error = ValueError if path else TypeError
+            where, error = (f"{path}={name}", ValueError) if path else (name, TypeError)
             raise error(f"{where} {action}; {known} known there: {fix}.")
-        change = added(module)
-        for strange in module._parameters.keys() - _PARAMETERS:
-            if module._parameters[strange] is not None:
-                change = f"has a parameter {strange}", "fold it into the maps, or delete it"
-        if change:
-            raise ValueError(f"{path or name} {change[0]}, which {action}: {change[1]}.")
+        forward = getattr(kind, "forward", None)
+        if forward is not _FORWARDS.get(kind, forward):
+            raise ValueError(
+                f"{path or name} has a patched forward, which {action}: restore the one that "
+                f"its class was written with."
+            )
+        check_unchanged(module, path or name, action)
     check_parameters(modules)
 
 
@@ -189,58 +166,57 @@ def _named(thing: Any) -> str:
     return getattr(thing, "__qualname__", type(thing).__name__)
 
 
-def behaves_as(cls: type, known: type) -> bool:
-    """Whether a class is known, or a subclass that is only constructed or shown otherwise.
+def behaves_as(kind: type, known: type) -> bool:
+    """Return whether a class is known, or only constructed or shown otherwise.
 
     >>> behaves_as(nn.Linear, nn.Linear), behaves_as(nn.Linear, nn.Module)
     (True, False)
     """
-    if known not in cls.__mro__:
+    if known not in kind.__mro__:
         return False
-    i = cls.__mro__.index(known)
-    if cls.__mro__[i:] != known.__mro__:  # a mixin listed after the known class changes super()
-        return False
-    return not any(
+    i = kind.__mro__.index(known)
+    own = {name: value for base in kind.__mro__[:i] for name, value in vars(base).items()}
+    changed = any(
         callable(value) or not name.startswith("__")
-        for base in cls.__mro__[:i]
-        for name, value in vars(base).items()
+        for name, value in own.items()
         if name not in _HARMLESS
     )
+    # A mixin listed after the known class changes what its super() is.
+    return not changed and kind.__mro__[i:] == known.__mro__
 
 
-def added(module: nn.Module) -> tuple[str, str] | None:
-    """What was done to a module after its class was written, and the repair; else None.
+def check_unchanged(module: nn.Module, name: str, action: str) -> None:
+    """Raise ``ValueError`` for what was done to a module after its class was written.
+
+    A hook or a method of the module's own may act only in training, only in the backward pass
+    or only on some inputs, so that no comparison of outputs can be trusted to show it.
 
     >>> W = nn.Linear(2, 2)
     >>> handle = W.register_forward_hook(print)
-    >>> added(W)
-    ('has a hook, print', 'convert without it, and hook the result')
+    >>> check_unchanged(W, "W_O", "has no fused form")
+    Traceback (most recent call last):
+    ...
+    ValueError: W_O has a hook, print, which has no fused form: convert without it, and hook ...
     """
-    for name, value in vars(module).items():
-        if isinstance(value, Tensor) and name in _PARAMETERS:
-            fix = "remove_weight_norm, remove_spectral_norm or prune.remove of torch.nn.utils"
-            return f"computes its {name}", f"make it a plain parameter first, with {fix}"
-        theirs = getattr(type(module), name, None)
+    change = ""
+    for attribute, value in vars(module).items():
+        theirs = getattr(type(module), attribute, None)
         # accelerate leaves the bound method of the class behind, which changes nothing
-        own = ismethod(value) and value.__self__ is module and value.__func__ is theirs
-        if callable(theirs) and not own:
-            fix = "accelerate: remove_hook_from_module"
-            return f"has a {name} of its own", f"remove what put it there ({fix})"
-    for base in type(module).__mro__:
-        written = _WRITTEN.get(base)
-        if written is not None and (now := _functions(base)) != written:
-            name = min(n for n in now.keys() | written if now.get(n) is not written.get(n))
-            return f"has a patched {name}", "restore the one that its class was written with"
-    for hook in (hook for kind in HOOKS for hook in (getattr(module, kind) or {}).values()):
-        if not changes_nothing(hook):
-            act = getattr(hook, "act", hook)  # ``Hooks`` wraps the function that it was given
-            return f"has a hook, {_named(act)}", "convert without it, and hook the result"
-    for name, parameter in module._parameters.items():
-        if parameter is not None and type(parameter) not in (nn.Parameter, Tensor):
-            return f"has a {_named(parameter)} as {name}", "pass an attention that is whole"
-        if parameter is not None and parameter._backward_hooks:
-            return f"has a hook on {name}", "convert without it, and hook the result"
-    return None
+        same = ismethod(value) and value.__self__ is module and value.__func__ is theirs
+        if callable(theirs) and not same:
+            change, fix = f"a {attribute} of its own", "remove what put it there (accelerate: "
+            fix += "remove_hook_from_module)"
+    for hook in (h for table in _torch_private.hook_tables(module) for h in table.values()):
+        if not (change or changes_nothing(hook)):
+            change = f"a hook, {_named(getattr(hook, 'act', hook))}"  # ``Hooks`` wraps its act
+            fix = "convert without it, and hook the result"
+    for key, parameter in module.named_parameters(recurse=False):
+        if type(parameter) not in (nn.Parameter, Tensor):  # sharded, or quantised
+            change, fix = f"a {_named(parameter)} as {key}", "pass an attention that is whole"
+        elif _torch_private.has_tensor_hooks(parameter):
+            change, fix = f"a hook on {key}", "convert without it, and hook the result"
+    if change:
+        raise ValueError(f"{name} has {change}, which {action}: {fix}.")
 
 
 def check_parameters(modules: Mapping[str, nn.Module]) -> None:
@@ -252,9 +228,7 @@ def check_parameters(modules: Mapping[str, nn.Module]) -> None:
     paths: dict[int, str] = {}
     kinds = set()
     for path, module in modules.items():
-        for name, parameter in module._parameters.items():
-            if parameter is None:
-                continue
+        for name, parameter in module.named_parameters(recurse=False, remove_duplicate=False):
             here = f"{path}.{name}".removeprefix(".")
             # The copies of a shared parameter would learn apart, which no forward pass shows.
             if (first := paths.setdefault(id(parameter), here)) != here:
@@ -275,7 +249,7 @@ def check_parameters(modules: Mapping[str, nn.Module]) -> None:
 
 
 def like(parameter: Tensor, part: Tensor) -> Tensor:
-    """A part of a parameter, or what is made of it: it learns if the parameter does.
+    """Return a part of a parameter, or what is made of it: it learns if the parameter does.
 
     >>> W = nn.Linear(2, 6).requires_grad_(False).weight
     >>> [like(W, part).requires_grad for part in W.chunk(3)]
@@ -285,14 +259,14 @@ def like(parameter: Tensor, part: Tensor) -> Tensor:
 
 
 def split_rows(parameter: Tensor | None, widths: Sequence[int]) -> list[Any]:
-    """The rows of a packed parameter for each linear map; no bias stays none.
+    """Return the rows of a packed parameter for each linear map; no bias stays none.
 
     >>> [rows.shape[0] for rows in split_rows(nn.Linear(2, 6).bias, [2, 4])]
     [2, 4]
     """
     if parameter is None:
         return [None] * len(widths)
-    return [like(parameter, part) for part in parameter.detach().split(list(widths))]
+    return [like(parameter, part) for part in parameter.split(list(widths))]
 
 
 def write(to: Tensor, given: Tensor) -> None:
@@ -321,16 +295,31 @@ def copy_linear(
     >>> W(torch.ones(2)).tolist(), W.weight.requires_grad, W.bias
     ([1.0, 1.0], True, None)
     """
+    if bias is None:
+        to.bias = None  # type: ignore[assignment]
+    elif to.bias is None:
+        to.bias = nn.Parameter(weight.new_empty(to.out_features))
     for part, given in {"weight": weight, "bias": bias}.items():
-        mine = to._parameters[part]
-        if given is None:
-            to.register_parameter(part, None)
-            continue
-        if mine is None:
-            mine = nn.Parameter(weight.new_empty(to.out_features))
-            to.register_parameter(part, mine)
-        check_shape(f"{name}.{part}", given, tuple(mine.shape))
-        write(mine, given)
+        if given is not None:
+            mine = getattr(to, part)
+            check_shape(f"{name}.{part}", given, tuple(mine.shape))
+            write(mine, given)
+
+
+def keep_features(W: nn.Linear, axis: int, kept: Sequence[int]) -> None:
+    """Keep only some of the outputs (axis 0) or of the inputs (axis 1) of a linear map.
+
+    >>> W = nn.Linear(2, 3)
+    >>> keep_features(W, 0, [0, 2])
+    >>> W, W.bias.shape
+    (Linear(in_features=2, out_features=2, bias=True), torch.Size([2]))
+    """
+    index = torch.tensor(kept, device=W.weight.device)
+    for name in ("weight", "bias") if axis == 0 and W.bias is not None else ("weight",):
+        whole = getattr(W, name)
+        part = whole.detach().index_select(axis, index)
+        setattr(W, name, nn.Parameter(part, whole.requires_grad))
+    W.out_features, W.in_features = W.weight.shape
 
 
 def fill(attention: MultiHeadAttention, weights: Sequence[Any], biases: Sequence[Any]) -> None:
@@ -346,40 +335,10 @@ def fill(attention: MultiHeadAttention, weights: Sequence[Any], biases: Sequence
         copy_linear(to, weight, bias, name)
 
 
-def packed(maps: Mapping[str, nn.Linear], action: str, fix: str) -> list[Any]:
-    """Weight and bias of several linear maps stacked into one; all of them learn, or none.
-
-    Zeros stand for a bias that is missing while others are there. They must not learn; those
-    of W_K may, because no bias of the keys changes a weight of attention.
-
-    >>> maps = {"one": nn.Linear(2, 3), "two": nn.Linear(2, 4)}
-    >>> weight, bias = packed(maps, "…", "…")
-    >>> weight.shape, bias.requires_grad
-    (torch.Size([7, 2]), True)
-    """
-    found: list[Any] = []
-    for part in ("weight", "bias"):
-        given = {name: getattr(W, part) for name, W in maps.items()}
-        there = {f"{name}.{part}": t for name, t in given.items() if t is not None}
-        absent = [f"{name}.{part}" for name, t in given.items() if t is None]
-        learn = {name for name, t in there.items() if t.requires_grad}
-        still = there.keys() - learn or {name for name in absent if name != "W_K.bias"}
-        if learn and still:
-            state = "frozen" if min(still) in there else "None"
-            raise ValueError(
-                f"{min(learn)} learns and {min(still)} is {state}, which {action}: {fix}."
-            )
-        rows = [
-            W.weight.new_zeros(W.out_features) if given[name] is None else given[name]
-            for name, W in maps.items()
-        ]
-        whole = torch.cat(rows).detach().requires_grad_(bool(learn)) if there else None
-        found.append(whole)
-    return found
-
-
 def copied(module: Module, shared: dict[int, Any] | None = None) -> Module:
-    """A copy without the hooks that watch the original; ``shared`` is the memo of deepcopy.
+    """Return a copy without the hooks that watch the original.
+
+    ``shared`` is the memo of ``deepcopy``: what it names is not copied.
 
     >>> from mhsa_lib.tracing.hooks import watching
     >>> mha = MultiHeadAttention(12, 3)
@@ -388,7 +347,7 @@ def copied(module: Module, shared: dict[int, Any] | None = None) -> Module:
     (1, 0)
     """
     new = deepcopy(module, shared)
-    for hooks in [getattr(each, kind) for each in new.modules() for kind in HOOKS]:
-        for key in [key for key, hook in (hooks or {}).items() if changes_nothing(hook)]:
+    for hooks in (t for each in new.modules() for t in _torch_private.hook_tables(each)):
+        for key in [key for key, hook in hooks.items() if changes_nothing(hook)]:
             del hooks[key]
     return new

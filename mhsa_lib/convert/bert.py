@@ -14,7 +14,7 @@ from torch import Tensor
 
 from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.source import MODELS, Source, check_implementation
+from mhsa_lib.convert.source import MODELS, Source
 from mhsa_lib.convert.verification import additive, converted
 
 RELATIVES = """
@@ -58,7 +58,6 @@ def from_bert(source: Any, *, verify: bool = True) -> MultiHeadAttention:
             "local=True lets a token attend to its chunk only; only CANINE's global layers are "
             "converted."
         )
-    check_implementation(getattr(source.self, "config", None))
     inputs = "context" if getattr(source, "is_cross_attention", False) else "x"
     return converted(read, _build, _run, inputs=(inputs,), verify=verify)
 

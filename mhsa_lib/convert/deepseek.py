@@ -9,7 +9,7 @@ from typing import Any
 
 from mhsa_lib import copying
 from mhsa_lib.convert.rope_config import rotary, run_with_rotation
-from mhsa_lib.convert.source import MODELS, Source, check_implementation
+from mhsa_lib.convert.source import MODELS, Source
 from mhsa_lib.convert.verification import converted
 from mhsa_lib.rope.rotary import HALVES, INTERLEAVED
 from mhsa_lib.variants.latent import LatentAttention
@@ -36,7 +36,6 @@ def from_deepseek(source: Any, *, verify: bool = True) -> LatentAttention:
     gives other numbers (``ValueError``).
     """
     read = Source(source, CLASSES, "from_deepseek")
-    check_implementation(source.config)
     return converted(read, _build, run_with_rotation, inputs=("causal",), verify=verify)
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.source import MODELS, Source, check_implementation, transposed
+from mhsa_lib.convert.source import MODELS, Source
 from mhsa_lib.convert.verification import LENGTH, additive, converted
 
 CLASSES = tuple(
@@ -38,7 +38,6 @@ def from_gpt2(source: Any, *, verify: bool = True) -> MultiHeadAttention:
         raise ValueError(
             f"this {read.name} is a cross-attention; only self-attention is converted."
         )
-    check_implementation(getattr(source, "config", None))  # ImageGPT's had none before 5
     # Older classes hold a triangle of ones for the longest text, and take no longer one.
     length = min([LENGTH, *(m.shape[-1] for n, m in source.named_buffers() if n == "bias")])
     return converted(read, _build, _run, inputs=("causal",), verify=verify, length=length)
@@ -52,7 +51,9 @@ def _build(source: Source) -> MultiHeadAttention:
     ).to(output)
     attention.attend.scale = getattr(m, "scaling", _scaling(m))
     widths = [m.num_heads * m.head_dim] * 3
-    weights = transposed(packed, widths) + transposed(output, [output.shape[1]])
+    # Conv1D stores (input, output), the transpose of nn.Linear's weight.
+    weights = copying.split_rows(copying.like(packed, packed.T), widths)
+    weights.append(copying.like(output, output.T))
     copying.fill(attention, weights, [*copying.split_rows(biases, widths), bias])
     return attention
 

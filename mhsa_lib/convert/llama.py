@@ -13,7 +13,7 @@ from torch import nn
 from mhsa_lib import copying
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.convert.rope_config import rotary, run_with_rotation
-from mhsa_lib.convert.source import MODELS, Source, check_implementation
+from mhsa_lib.convert.source import MODELS, Source
 from mhsa_lib.convert.verification import converted
 from mhsa_lib.rope.rotary import HALVES, RotarySplit
 from mhsa_lib.stages import Project
@@ -34,11 +34,6 @@ CLASSES = tuple(
         "gpt_oss": "GptOss",
     }.items()
 )
-
-_LEAVES_OUT = {
-    "cap": {"sdpa"},
-    "sinks": {"sdpa", "flash_attention_2", "kernels-community/flash-attn2"},
-}
 
 
 def from_llama(source: Any, *, verify: bool = True) -> GroupedQueryAttention:
@@ -64,8 +59,7 @@ def from_llama(source: Any, *, verify: bool = True) -> GroupedQueryAttention:
     which is ``masks.custom(lambda q, k: (q - k).abs() < w)``.
 
     A layer with a cap or sinks that is set to the attention that leaves it out ("sdpa" both,
-    flash attention 2 sinks) is refused, as is one registered under a name of somebody's own
-    (``ValueError``).
+    flash attention 2 sinks) is refused (``ValueError``).
 
     Pairs of rotary features are the two halves of a head, frequencies plain or scaled as the
     configuration says: linear, proportional, dynamic, llama3, yarn and longrope
@@ -77,7 +71,6 @@ def from_llama(source: Any, *, verify: bool = True) -> GroupedQueryAttention:
     (merge them first), and with ``verify`` a source that gives other numbers (``ValueError``).
     """
     read = Source(source, CLASSES, "from_llama")
-    check_implementation(source.config)
     return converted(read, _build, run_with_rotation, inputs=("causal",), verify=verify)
 
 
@@ -124,7 +117,7 @@ def _build(source: Source) -> GroupedQueryAttention:
 
 
 def _norm(source: Any, name: str) -> Any:
-    """The same norm, of the width of theirs; Gemma's has the gain 1 + weight."""
+    """Return the same norm, of the width of theirs; Gemma's has the gain 1 + weight."""
     given = getattr(source, name)
     if type(given).__name__ == "Gemma3RMSNorm":
         return GemmaNorm(len(given.weight), given.eps)
@@ -136,14 +129,14 @@ def _attend(source: Source, n_heads: int) -> GroupedAttend:
     scale, dropout = float(m.scaling), float(m.attention_dropout)
     # Gemma 3 keeps the name of the cap and does not use it.
     cap = m.attn_logit_softcapping if name == "Gemma2Attention" else None
-    if cap is None and name != "GptOssAttention":
+    if cap is not None:
+        return CappedAttend(scale, float(cap), dropout)
+    if name != "GptOssAttention":
         return GroupedAttend(scale, dropout)
-    part, way = "sinks" if cap is None else "cap", m.config._attn_implementation
-    if way in _LEAVES_OUT[part]:
+    # The comparison runs "eager" in place of kernels for a GPU, so it would not see this.
+    if (way := m.config._attn_implementation).endswith(("attention_2", "attn2")):
         raise ValueError(
-            f"{name} is set to {way!r}, which leaves out its {part}; set "
+            f"{name} is set to {way!r}, which leaves out its sinks; set "
             f"config._attn_implementation='eager' first."
         )
-    if cap is None:
-        return SinkAttend(scale, n_heads, dropout)
-    return CappedAttend(scale, float(cap), dropout)
+    return SinkAttend(scale, n_heads, dropout)

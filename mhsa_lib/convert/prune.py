@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from typing import SupportsIndex, TypeVar
 
 import torch
-from torch import Tensor, nn
 
 from mhsa_lib import checks, copying
 from mhsa_lib.attention import MultiHeadAttention
@@ -23,7 +22,7 @@ Attention = TypeVar("Attention", bound=MultiHeadAttention)
 
 
 def prune_heads(attention: Attention, keep: Iterable[SupportsIndex]) -> Attention:
-    """A copy of ``attention`` with the heads ``keep`` only; d_model and d_head stay.
+    """Return a copy of ``attention`` with the heads ``keep`` only; d_model and d_head stay.
 
     ``keep`` holds numbers of heads, from 0, each once. Their order says nothing: the heads that
     stay keep the order that they have, and ``n_heads`` becomes their number. The output is that
@@ -54,10 +53,12 @@ def prune_heads(attention: Attention, keep: Iterable[SupportsIndex]) -> Attentio
     heads = checks.heads(keep, attention.n_heads)
     kv_heads = _read_by(heads, attention)
     pruned, d_head = copying.copied(attention), attention.d_head
-    project = pruned.project
-    for W, kept in ((project.W_Q, heads), (project.W_K, kv_heads), (project.W_V, kv_heads)):
-        _keep(W, 0, kept, d_head)
-    _keep(pruned.W_O, 1, heads, d_head)
+    columns = [range(head * d_head, (head + 1) * d_head) for head in range(attention.n_heads)]
+    of_queries, of_keys = ([i for h in kept for i in columns[h]] for kept in (heads, kv_heads))
+    copying.keep_features(pruned.project.W_Q, 0, of_queries)
+    copying.keep_features(pruned.project.W_K, 0, of_keys)
+    copying.keep_features(pruned.project.W_V, 0, of_keys)
+    copying.keep_features(pruned.W_O, 1, of_queries)
     for module in (pruned, pruned.split):
         for name, kept in {"n_heads": heads, "n_kv_heads": kv_heads}.items():
             if name in vars(module):
@@ -66,11 +67,11 @@ def prune_heads(attention: Attention, keep: Iterable[SupportsIndex]) -> Attentio
 
 
 def ungated(attention: GatedAttention) -> MultiHeadAttention:
-    """Gated attention as plain: heads with a gate of 0 are gone, other gates are in W_O.
+    """Return gated attention as plain: heads with a gate of 0 are gone, others are in W_O.
 
     It computes what the gated one does in evaluation mode: its columns of W_O are multiplied
     with the gate of their head. What is frozen stays frozen. Raises ``TypeError`` for another
-    attention and ``ValueError`` in training mode, where gates are drawn anew in every pass, if
+    attention and ``ValueError`` in training mode, where gates are drawn again in every pass, if
     all gates are closed, and as ``prune_heads`` does.
 
     >>> gated, x = GatedAttention(12, 3).eval(), torch.randn(2, 5, 12)
@@ -84,7 +85,7 @@ def ungated(attention: GatedAttention) -> MultiHeadAttention:
     copying.check_shape("gate.log_alpha", attention.gate.log_alpha, (attention.n_heads,))
     if attention.gate.training:
         raise ValueError(
-            "gate is in training mode, where gates are drawn anew in every pass; call eval() "
+            "gate is in training mode, where gates are drawn again in every pass; call eval() "
             "first."
         )
     gates = attention.gates().detach()
@@ -136,17 +137,3 @@ def _read_by(heads: list[int], attention: MultiHeadAttention) -> list[int]:
             f"of each: {fewer} or {more}, or all of some groups and none of the others."
         )
     return list(readers)
-
-
-def _keep(W: nn.Linear, axis: int, heads: list[int], d_head: int) -> None:
-    """Of a map only the outputs (axis 0) or the inputs (axis 1) of some heads."""
-    W.weight = _part(W.weight, axis, heads, d_head)
-    W.out_features, W.in_features = W.weight.shape
-    if W.bias is not None and axis == 0:
-        W.bias = _part(W.bias, axis, heads, d_head)
-
-
-def _part(parameter: Tensor, axis: int, heads: list[int], d_head: int) -> nn.Parameter:
-    pieces = parameter.detach().split(d_head, axis)
-    part = torch.cat([pieces[head] for head in heads], axis)
-    return nn.Parameter(part, requires_grad=parameter.requires_grad)

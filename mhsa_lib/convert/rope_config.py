@@ -39,7 +39,7 @@ def rotary(
     layer_type: str | None = None,
     partial: bool = False,
 ) -> Rotary:
-    """The rotation of ``width`` features of a head as ``config`` says.
+    """Return the rotation of ``width`` features of a head as ``config`` says.
 
     ``layer_type`` chooses, where there are several. ``partial`` says that the source can rotate
     a part of a head. Raises ``ValueError`` for a kind that is not known.
@@ -54,12 +54,11 @@ def rotary(
     rope = _parameters(config, layer_type)
     kind = rope.get("rope_type") or rope.get("type") or "default"
     if kind not in _SCALINGS:
-        known_kinds = ", ".join(_SCALINGS)
         raise ValueError(
-            f"rotary positions of kind {kind!r} are not converted; {known_kinds} are. "
+            f"rotary positions of kind {kind!r} are not converted; {', '.join(_SCALINGS)} are. "
             f"Copy the weights into a GroupedQueryAttention with a RotarySplit of your own."
         )
-    base, share = float(rope["rope_theta"]), rope.get("partial_rotary_factor") or 1.0
+    share = rope["partial_rotary_factor"]
     rotated = width if kind == "proportional" else int(width * share)
     if rotated < width and not partial:
         raise ValueError(
@@ -67,20 +66,20 @@ def rotary(
             f"attention does not do; set it to 1.0, which turns all of it."
         )
     try:
-        scaling = _SCALINGS[kind](rope, config, width)
+        scaling = _SCALINGS[kind](rope, width)
     except KeyError as error:
         raise ValueError(
             f"rotary positions of kind {kind!r} need {error}, which the configuration lacks; "
             f"add it to its rope_parameters."
         ) from error
     made = Rotary if rotated == width else PartialRotary
-    return made(rotated, base, pairing, scaling)
+    return made(rotated, float(rope["rope_theta"]), pairing, scaling)
 
 
 def run_with_rotation(
     source: Any, x: Tensor, context: Tensor, allowed: Tensor | None
 ) -> Tensor:
-    """What a Hugging Face attention with rotary positions computes, from position 0.
+    """Return what a Hugging Face attention with rotary positions computes, from position 0.
 
     The rotation is made by the class that the library keeps next to that of the attention, so
     our reading of the configuration is compared too.
@@ -104,7 +103,11 @@ def run_with_rotation(
 
 
 def _parameters(config: Any, layer_type: str | None) -> dict[str, Any]:
-    """What the configuration says about one kind of layer, in today's form."""
+    """Return what the configuration says about one kind of layer, in today's form.
+
+    Three entries are ours: ``longest`` is the longest text, ``trained`` that of training, and
+    ``stretch`` how many times longer a text may be, by default the ratio of the two.
+    """
     rope = getattr(config, "rope_parameters", None)
     length = getattr(config, "original_max_position_embeddings", None)
     if rope is None:
@@ -114,19 +117,24 @@ def _parameters(config: Any, layer_type: str | None) -> dict[str, Any]:
         rope = {**(rope[layer_type] or {}), "truncate": rope.get("truncate", True)}
     elif length is not None:
         rope = {**rope, "original_max_position_embeddings": length}
-    if rope.get("rope_theta") is None:
-        default = getattr(config, "default_theta", None)
-        rope = {**rope, "rope_theta": getattr(config, "rope_theta", None) or default}
-    if not isinstance(rope["rope_theta"], (int, float)):
+    theta = rope.get("rope_theta")
+    if theta is None:
+        theta = getattr(config, "rope_theta", None) or getattr(config, "default_theta", None)
+    if not isinstance(theta, (int, float)):
         raise ValueError(
             f"the configuration names no rope_theta for {layer_type or 'this layer'}; set "
             f"rope_parameters['rope_theta']."
         )
-    return rope
+    longest, factor = config.max_position_embeddings, rope.get("factor")
+    trained = rope.get("original_max_position_embeddings") or longest
+    share = rope.get("partial_rotary_factor") or 1.0
+    stretch = longest / trained if factor is None else float(factor)
+    own = {"longest": longest, "trained": trained, "stretch": stretch}
+    return {**rope, "rope_theta": theta, "partial_rotary_factor": share, **own}
 
 
 def _before_5(config: Any, layer_type: str | None, length: int | None) -> dict[str, Any]:
-    """From ``rope_scaling`` and what is next to it."""
+    """Return the same from ``rope_scaling`` and what is next to it."""
     local = getattr(config, "rope_local_base_freq", None)
     if layer_type == "sliding_attention" and local is not None:
         return {"rope_theta": local}
@@ -139,64 +147,41 @@ def _before_5(config: Any, layer_type: str | None, length: int | None) -> dict[s
     return rope
 
 
-def _trained(rope: dict[str, Any], config: Any) -> int:
-    """Tokens of a text in training."""
-    return rope.get("original_max_position_embeddings") or config.max_position_embeddings
+def _proportional(rope: dict[str, Any], width: int) -> Scaling:
+    pairs = int(rope["partial_rotary_factor"] * width // 2)
+    return PartialScaling(pairs, float(rope.get("factor", 1.0)))
 
 
-def _factor(rope: dict[str, Any], config: Any) -> float:
-    """How many times longer a text may be."""
-    given = rope.get("factor")
-    if given is None:
-        return config.max_position_embeddings / _trained(rope, config)
-    return float(given)
-
-
-def _proportional(rope: dict[str, Any], config: Any, width: int) -> Scaling:
-    share = rope.get("partial_rotary_factor", 1.0)
-    return PartialScaling(int(share * width // 2), float(rope.get("factor", 1.0)))
-
-
-def _dynamic(rope: dict[str, Any], config: Any, width: int) -> Scaling:
-    return DynamicScaling(float(rope["factor"]), config.max_position_embeddings)
-
-
-def _llama3(rope: dict[str, Any], config: Any, width: int) -> Scaling:
+def _llama3(rope: dict[str, Any], width: int) -> Scaling:
     names = "factor", "low_freq_factor", "high_freq_factor"
     factor, low, high = (float(rope[name]) for name in names)
-    return Llama3Scaling(factor, low, high, _trained(rope, config))
+    return Llama3Scaling(factor, low, high, rope["trained"])
 
 
-def _yarn(rope: dict[str, Any], config: Any, width: int) -> Scaling:
-    factor, magnitude = _factor(rope, config), rope.get("attention_factor")
+def _yarn(rope: dict[str, Any], width: int) -> Scaling:
+    factor, magnitude = rope["stretch"], rope.get("attention_factor")
     above, below = rope.get("mscale"), rope.get("mscale_all_dim")
     if magnitude is None and above and below:
         magnitude = yarn_magnitude(factor, above) / yarn_magnitude(factor, below)
-    return YarnScaling(
-        factor,
-        float(rope["rope_theta"]),
-        _trained(rope, config),
-        float(rope.get("beta_fast") or 32),
-        float(rope.get("beta_slow") or 1),
-        rope.get("truncate", True),
-        magnitude,
-    )
+    fast, slow = float(rope.get("beta_fast") or 32), float(rope.get("beta_slow") or 1)
+    base, truncate = float(rope["rope_theta"]), rope.get("truncate", True)
+    return YarnScaling(factor, base, rope["trained"], fast, slow, truncate, magnitude)
 
 
-def _longrope(rope: dict[str, Any], config: Any, width: int) -> Scaling:
-    length, magnitude = _trained(rope, config), rope.get("attention_factor")
+def _longrope(rope: dict[str, Any], width: int) -> Scaling:
+    factor, magnitude = rope["stretch"], rope.get("attention_factor")
     if magnitude is None:
-        factor = _factor(rope, config)
-        magnitude = math.sqrt(1 + math.log(factor) / math.log(length)) if factor > 1 else 1.0
+        growth = math.log(factor) / math.log(rope["trained"]) if factor > 1 else 0.0
+        magnitude = math.sqrt(1 + growth)
     short, long = (tuple(map(float, rope[name])) for name in ("short_factor", "long_factor"))
-    return LongRopeScaling(short, long, length, magnitude)
+    return LongRopeScaling(short, long, rope["trained"], magnitude)
 
 
-_SCALINGS: dict[str, Callable[[dict[str, Any], Any, int], Scaling]] = {
-    "default": lambda rope, config, width: None,
-    "linear": lambda rope, config, width: LinearScaling(float(rope["factor"])),
+_SCALINGS: dict[str, Callable[[dict[str, Any], int], Scaling]] = {
+    "default": lambda rope, width: None,
+    "linear": lambda rope, width: LinearScaling(float(rope["factor"])),
     "proportional": _proportional,
-    "dynamic": _dynamic,
+    "dynamic": lambda rope, width: DynamicScaling(float(rope["factor"]), rope["longest"]),
     "llama3": _llama3,
     "yarn": _yarn,
     "longrope": _longrope,

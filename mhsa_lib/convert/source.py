@@ -1,34 +1,29 @@
 """A module of another library as a conversion reads it: its class, then each parameter once.
 
-A state dict has no behaviour, so a conversion is a map of names. What the forward of the source
-does with the parameters is compared afterwards (``verification``). Here is refused what such a
-comparison cannot see: another class with inputs of its own, hooks, parameters that are shared,
-quantised, or left over, and dropout of another kind or mode.
+A conversion is a map of names. What the forward of the source does with the parameters is
+compared afterwards (``verification``). Refused here is what such a comparison cannot see:
+another class with inputs of its own, hooks, parameters that are shared, quantised, or left
+over, dropout of another kind or mode, and an attention function of somebody's own.
 """
 
-import sys
-from collections.abc import Collection, Sequence
-from pathlib import Path
+from collections.abc import Collection
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import copying
+from mhsa_lib import _torch_private, copying
 
 MODELS = "transformers.models."
-HINT = (
+_HINT = (
     "pass the whole attention module, not one in it nor the block or the model around it, with "
     "its own plain parts (adapters: model = peft_model.merge_and_unload(), then take it there)"
 )
-"""The repair where a conversion refuses a module of another library."""
-
 _DTYPES = torch.float16, torch.bfloat16, torch.float32, torch.float64
-_IMPLEMENTATIONS = {None, "eager", "sdpa", "flex_attention"}
-_IMPLEMENTATIONS |= {f"flash_attention_{n}" for n in (2, 3, 4)}
-_IMPLEMENTATIONS |= {
-    f"kernels-community/{k}" for k in ("flash-attn2", "vllm-flash-attn3", "flash-attn4")
-}
+# Kernels for half precision on a GPU, which ``verification`` replaces by "eager".
+KERNELS = {"flex_attention", *(f"flash_attention_{n}" for n in (2, 3, 4))}
+KERNELS |= {f"kernels-community/{k}-attn{n}" for k, n in [("flash", 2), ("flash", 4)]}
+KERNELS |= {"kernels-community/vllm-flash-attn3"}
 
 
 class Source:
@@ -55,33 +50,26 @@ class Source:
     """
 
     def __init__(
-        self,
-        module: Any,
-        classes: Collection[str],
-        name: str,
-        outside: tuple[str, ...] = (),
+        self, module: Any, classes: Collection[str], name: str, outside: tuple[str, ...] = ()
     ) -> None:
         self.module, self.action = module, f"has no conversion by convert.{name}"
         self.name = self._known_class(classes)
         modules = {
             path: part
             for path, part in module.named_modules(remove_duplicate=False)
-            if not f"{path}.".startswith(outside or ("\0",))
+            if not f"{path}.".startswith(outside)
         }
         for path, part in modules.items():
-            where = path or self.name
-            if change := copying.added(part):
-                raise ValueError(f"{where} {change[0]}, which {self.action}: {change[1]}.")
+            copying.check_unchanged(part, path or self.name, self.action)
             # Only the rate of a plain dropout can be carried over.
-            if isinstance(part, nn.modules.dropout._DropoutNd) and type(part) is not nn.Dropout:
-                kind = type(part).__name__
-                raise ValueError(f"{where}={kind} {self.action}: make it an nn.Dropout.")
+            kind = type(part).__name__
+            if "Dropout" in kind and type(part) is not nn.Dropout:
+                raise ValueError(f"{path}={kind} {self.action}: make it an nn.Dropout.")
         copying.check_parameters(modules)
         self.parameters: dict[str, Any] = {
-            f"{path}.{key}".removeprefix("."): parameter
-            for path, part in modules.items()
-            for key, parameter in part._parameters.items()
-            if parameter is not None
+            key: parameter
+            for key, parameter in module.named_parameters()
+            if not key.startswith(outside)
         }
         for key, parameter in self.parameters.items():
             if parameter.dtype not in _DTYPES:
@@ -89,83 +77,54 @@ class Source:
                     f"{key} is {parameter.dtype}, which {self.action}: dequantise it first; "
                     f"weights of 16, 32 or 64 bit floats are converted."
                 )
+        # A function of somebody's own may depend on the length or on what is cached.
+        config = getattr(getattr(module, "self", module), "config", None)
+        function = getattr(config, "_attn_implementation", None)
+        if function not in {None, "eager", "sdpa", *KERNELS}:
+            raise ValueError(
+                f"_attn_implementation={function!r} is not an attention of transformers; set "
+                f"config._attn_implementation='eager' if it computes the same."
+            )
 
     def _known_class(self, classes: Collection[str]) -> str:
-        """The name of the class among ``classes`` that the module is an object of."""
-        module, short = self.module, [c.rpartition(".")[2] for c in classes]
-        more = [f"{len(short) - 2} more"] if len(short) > 2 else []
-        names = " or ".join(short[:2] + more)
-        fix = HINT
-        for base in type(module).__mro__:
-            if f"{base.__module__}.{base.__qualname__}" in classes:
-                if copying.behaves_as(type(module), base):
-                    return base.__name__
-                fix = f"it changes what {base.__name__} does; {HINT}"
-        kind = type(module).__name__
-        if isinstance(module, type):
-            kind, fix = f"the class {module.__name__}", "pass an object of it"
-        elif hasattr(module, "_orig_mod"):
+        """Return the name of the class among ``classes`` that the module is an object of."""
+        kind = type(self.module)
+        for base in kind.__mro__:
+            full = f"{base.__module__}.{base.__qualname__}"
+            if full in classes and copying.behaves_as(kind, base):
+                return base.__name__
+        short = [name.rpartition(".")[2] for name in classes]
+        names = " or ".join(short[:2]) + (f" or {len(short) - 2} more" if short[2:] else "")
+        name, fix = kind.__name__, _HINT
+        name += f" of {kind.__module__}" if name in short else ""
+        if isinstance(self.module, type):
+            name, fix = f"the class {self.module.__name__}", "pass an object of it"
+        elif _torch_private.is_compiled(self.module):
             fix = "pass what was given to torch.compile, its ._orig_mod"
-        elif kind in short:
-            kind = f"{kind} of {type(module).__module__}"
-        raise TypeError(f"{kind} {self.action}; only {names} is known there: {fix}.")
+        raise TypeError(f"{name} {self.action}; only {names} is known there: {fix}.")
 
     def take(self, name: str) -> Any:
-        """A parameter by its name; ``ValueError`` where it is not to be found."""
+        """Return a parameter by its name; ``ValueError`` where it is not to be found."""
         if name not in self.parameters:
             path = name.rpartition(".")[0]
             found = [key for key in self.parameters if key.startswith(path)]
             raise ValueError(
                 f"{self.name} has no parameter {name} but {found or 'none there'}, so it "
-                f"{self.action}; parametrizations and wrappers must be removed: {HINT}."
+                f"{self.action}; parametrizations and wrappers must be removed: {_HINT}."
             )
         return self.parameters.pop(name)
 
     def linear(self, path: str, *, bias: bool = True) -> tuple[Tensor, Tensor | None]:
-        """Weight of a linear map, and its bias if it has one and may have one."""
+        """Return the weight of a linear map, and its bias if it has one and may have one."""
         name = f"{path}.bias".removeprefix(".")
         weight = self.take(f"{path}.weight".removeprefix("."))
         return weight, self.parameters.pop(name, None) if bias else None
 
     def nothing_left(self) -> None:
-        """Raise ``ValueError`` if a parameter was not taken: its effect would be lost."""
+        """Raise ``ValueError`` if a parameter was not taken: it may act on other inputs."""
         if self.parameters:
             name = min(self.parameters)
             raise ValueError(
                 f"{name} has no place in what {self.name} is converted to, so its effect would "
-                f"be lost and it {self.action}; remove it or merge it first: {HINT}."
+                f"be lost and it {self.action}; remove it or merge it first: {_HINT}."
             )
-
-
-def check_implementation(config: Any) -> None:
-    """Raise ``ValueError`` unless a configuration names an attention of transformers.
-
-    A function of somebody's own may depend on the length or on what is cached, which a
-    comparison of one short pass does not see.
-
-    >>> import types
-    >>> check_implementation(types.SimpleNamespace(_attn_implementation="mine"))
-    Traceback (most recent call last):
-    ...
-    ValueError: _attn_implementation='mine' is not an attention of transformers; set ...
-    """
-    name = getattr(config, "_attn_implementation", None)
-    models = sys.modules.get("transformers.modeling_utils")
-    function = getattr(models, "ALL_ATTENTION_FUNCTIONS", {}).get(name)
-    # functools.wraps copies names, not code, so the file of the code says who wrote it.
-    code = getattr(function, "__code__", None)
-    own = function is None or (code and "transformers" in Path(code.co_filename).parts)
-    if name not in _IMPLEMENTATIONS or not own:
-        raise ValueError(
-            f"_attn_implementation={name!r} is not an attention of transformers; set "
-            f"config._attn_implementation='eager' if it computes the same."
-        )
-
-
-def transposed(parameter: Tensor, widths: Sequence[int]) -> list[Any]:
-    """Of a weight (input, output) the columns for each map, as rows: GPT-2's ``Conv1D``.
-
-    >>> [tuple(W.shape) for W in transposed(torch.zeros(2, 6), [4, 2])]
-    [(4, 2), (2, 2)]
-    """
-    return [copying.like(parameter, part.T) for part in parameter.split(list(widths), dim=1)]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import copying, masks
-from mhsa_lib.convert.source import Source
+from mhsa_lib.convert.source import KERNELS, Source
 from mhsa_lib.tracing.wires import trace
 
 Run = Callable[[Any, Tensor, Tensor, Tensor | None], Tensor]
@@ -35,6 +35,11 @@ In float64 only what sources compute in float32 all the same is left: rotation a
 the softmax, at 6e-8 times a score of 10, with a margin: 1e-5. Half precision is compared after
 widening to float32, which changes no number, so that rounding hides nothing.
 """
+_FIX = (
+    "restore what was replaced in the source, or pass verify=False and compare the results "
+    "yourself: a forward of another version of the library, adapters (merge them), a patched "
+    "method or attention function"
+)
 
 
 def converted(
@@ -46,11 +51,12 @@ def converted(
     verify: bool,
     length: int = LENGTH,
 ) -> Attention:
-    """What ``build`` makes of a source, compared with it if ``verify``, in the source's mode.
+    """Return what ``build`` makes of a source, compared with it if ``verify``.
 
-    Random numbers are drawn apart, and the source is run as a copy: its mode, gradients, hooks
-    and buffers, and the generators of the process stay as they are. ``inputs`` says what the
-    source takes: "x" alone, "context", or "causal" where its model always hides the future.
+    The result is in the source's mode. Random numbers are drawn apart, and the source is run as
+    a copy: its mode, gradients, hooks and buffers, and the generators of the process stay as
+    they are. ``inputs`` says what the source takes: "x" alone, "context", or "causal" where its
+    model always hides the future. Raises ``ValueError`` if the two differ.
     """
     devices = {p.device for p in source.module.parameters() if p.device.type == "cuda"}
     with torch.random.fork_rng([*devices]):
@@ -64,13 +70,6 @@ def converted(
     return ours.train(source.module.training)
 
 
-_FIX = (
-    "restore what was replaced in the source, or pass verify=False and compare the results "
-    "yourself: a forward of another version of the library, adapters (merge them), a patched "
-    "method or attention function"
-)
-
-
 @torch.no_grad()
 def _compare(source: Source, ours: nn.Module, run: Run, inputs: Any, length: int) -> None:
     parameter = next(ours.parameters())
@@ -82,16 +81,25 @@ def _compare(source: Source, ours: nn.Module, run: Run, inputs: Any, length: int
     dtype = torch.promote_types(parameter.dtype, torch.float32)
     try:
         theirs, ours = (copying.copied(m).to(dtype) for m in (source.module, ours))
-    except RuntimeError as error:
+    except RuntimeError as error:  # it keeps a tensor that is part of a graph
         raise ValueError(f"{source.name} cannot be copied ({error}); {_FIX}.") from error
     config: Any = getattr(getattr(theirs, "self", theirs), "config", None)
-    if getattr(config, "_attn_implementation", None) not in (None, "eager", "sdpa"):
-        # Kernels for half precision on a GPU; their names were checked, see ``source``.
+    if getattr(config, "_attn_implementation", None) in KERNELS:
         config._attn_implementation = "eager"
     for module in (*theirs.modules(), *ours.modules()):
-        _drop_nothing(module)
+        # Rates are attributes as well as layers: nn.MultiheadAttention, LlamaAttention.
+        for name in {"p", "dropout", "attention_dropout"} & vars(module).keys():
+            if isinstance(getattr(module, name), float):
+                setattr(module, name, 0.0)
     with _exact(parameter.device):
-        _compare_copies(source.name, theirs, ours, run, inputs, length)
+        cases = [*_cases(ours, inputs, length)]
+        # Dropout is off, so training must make no difference; one case is enough to see it.
+        for training, some in ((False, cases), (True, cases[:1])):
+            theirs.train(training), ours.train(training)
+            mode = "training" if training else "evaluation"
+            for name, *case in some:
+                compared = f"{name}, in {mode} mode with dropout off"
+                _compare_case(source.name, theirs, ours, run, compared, *case)
 
 
 @contextmanager
@@ -106,57 +114,47 @@ def _exact(device: torch.device) -> Iterator[None]:
             torch.set_float32_matmul_precision(before)
 
 
-def _compare_copies(
-    name: str, theirs: nn.Module, ours: nn.Module, run: Run, inputs: Any, length: int
+def _compare_case(
+    name: str,
+    theirs: Any,
+    ours: Any,
+    run: Run,
+    case: str,
+    x: Tensor,
+    context: Tensor,
+    mask: Any,
 ) -> None:
-    parameter = next(ours.parameters())
-    cases = [*_cases(ours, inputs, length, parameter.device)]
-    # Dropout is off, so training must make no difference; one case is enough to see it.
-    for training, some in ((False, cases), (True, cases[:1])):
-        theirs.train(training), ours.train(training)
-        for case, x, context, mask in some:
-            allowed = None if mask is None else mask.dense(x.shape[-2], context.shape[-2])
-            if allowed is not None:
-                allowed = allowed.to(x.device).expand(len(x), 1, *allowed.shape[-2:])
-            try:
-                expected = run(theirs, x, context, allowed)
-                found = ours(x, None if context is x else context, mask=mask)
-                far = (found - expected).abs()
-            except Exception as error:
-                raise ValueError(
-                    f"{name} could not be compared with its conversion: it ended in "
-                    f"{type(error).__name__} ({error}); {_FIX}."
-                ) from error
-            largest, bound = far.max(), TOLERANCE[parameter.dtype] * expected.abs().max()
-            if not largest <= bound:  # NaN is a difference too
-                at = tuple(int(i) for i in torch.unravel_index(far.argmax(), far.shape))
-                mode = "training" if training else "evaluation"
-                raise ValueError(
-                    f"{name} and its conversion differ by {largest:.2g} at (batch, "
-                    f"token, feature) = {at}, where outputs are up to "
-                    f"{expected.abs().max():.2g} and {bound:.1g} is allowed; compared was "
-                    f"{case}, in {mode} mode with dropout off. {_FIX[0].upper()}{_FIX[1:]}."
-                )
-
-
-def _drop_nothing(module: nn.Module) -> None:
-    if isinstance(module, nn.Dropout):
-        module.p = 0.0
-    for name in ("dropout", "attention_dropout"):
-        if isinstance(vars(module).get(name), float):
-            setattr(module, name, 0.0)
+    allowed = None if mask is None else mask.dense(x.shape[-2], context.shape[-2]).to(x.device)
+    if allowed is not None:
+        allowed = allowed.expand(len(x), 1, *allowed.shape[-2:])
+    try:
+        expected = run(theirs, x, context, allowed)
+        far = (ours(x, None if context is x else context, mask=mask) - expected).abs()
+    except Exception as error:  # whatever a forward that we do not know may raise
+        raise ValueError(
+            f"{name} could not be compared with its conversion: it ended in "
+            f"{type(error).__name__} ({error}); {_FIX}."
+        ) from error
+    largest, bound = far.max(), TOLERANCE[x.dtype] * expected.abs().max()
+    if not largest <= bound:  # NaN is a difference too
+        at = tuple(int(i) for i in torch.unravel_index(far.argmax(), far.shape))
+        raise ValueError(
+            f"{name} and its conversion differ by {largest:.2g} at (batch, token, feature) = "
+            f"{at}, where outputs are up to {expected.abs().max():.2g} and {bound:.1g} is "
+            f"allowed; compared was {case}. {_FIX[0].upper()}{_FIX[1:]}."
+        )
 
 
 def _cases(
-    ours: Any, inputs: Collection[str], n: int, device: torch.device
+    ours: Any, inputs: Collection[str], n: int
 ) -> Iterator[tuple[str, Tensor, Tensor, Any]]:
     """What is compared, x, context (x itself for self-attention) and mask."""
-    dtype, generator = next(ours.parameters()).dtype, torch.Generator().manual_seed(0)
+    like, generator = next(ours.parameters()), torch.Generator().manual_seed(0)
     x, context = (
         torch.randn(2, length, width, generator=generator, dtype=torch.float64, device="cpu")
         for length, width in ((n, ours.d_model), (n + 1, ours.d_context))
     )
-    x, context = x.to(device, dtype), context.to(device, dtype)
+    x, context = x.to(like), context.to(like)
     with trace(ours) as wires:
         ours(x, context if "context" in inputs else x)
     # Fresh weights give scores near 0, where a wrong scale or cap moves next to nothing. So one
@@ -175,7 +173,7 @@ def _cases(
 
 
 def additive(allowed: Tensor | None, dtype: torch.dtype) -> Any:
-    """A mask as these models add it to the scores: 0, or the lowest number.
+    """Return a mask as these models add it to the scores: 0, or the lowest number.
 
     >>> additive(torch.tensor([[True, False]]), torch.float16).tolist()
     [[0.0, -65504.0]]

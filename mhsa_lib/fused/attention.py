@@ -9,6 +9,7 @@ and refuses them: ask for them inside ``torch.nn.attention.sdpa_kernel(SDPBacken
 Source: Dao et al., "FlashAttention", arXiv 2205.14135.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -103,7 +104,7 @@ class FusedMultiHeadAttention(nn.Module):
         repair = "let all of them learn, freeze them all with requires_grad_(False), or give"
         repair += " each a bias"
         for name, held in fused._held().items():
-            packed = copying.packed(dict(maps[held]), f"cannot be in one {name}", repair)
+            packed = _packed(dict(maps[held]), f"cannot be in one {name}", repair)
             copying.copy_linear(getattr(fused, name), *packed)
         copying.copy_linear(fused.W_O, attention.W_O.weight, attention.W_O.bias)
         fused.scale = attention.attend.scale
@@ -246,3 +247,35 @@ _BARE: copying.Classes = {
     "": (FusedMultiHeadAttention,),
     **{name: (nn.Linear,) for name in ("W_QKV", "W_Q", "W_KV", "W_O")},
 }
+
+
+def _packed(maps: Mapping[str, nn.Linear], action: str, fix: str) -> list[Any]:
+    """Weight and bias of several linear maps stacked into one; all of them learn, or none.
+
+    Zeros stand for a bias that is missing while others are there. They must not learn; those
+    of W_K may, because no bias of the keys changes a weight of attention.
+
+    >>> maps = {"one": nn.Linear(2, 3), "two": nn.Linear(2, 4)}
+    >>> weight, bias = _packed(maps, "…", "…")
+    >>> weight.shape, bias.requires_grad
+    (torch.Size([7, 2]), True)
+    """
+    found: list[Any] = []
+    for part in ("weight", "bias"):
+        given = {name: getattr(W, part) for name, W in maps.items()}
+        there = {f"{name}.{part}": t for name, t in given.items() if t is not None}
+        absent = [f"{name}.{part}" for name, t in given.items() if t is None]
+        learn = {name for name, t in there.items() if t.requires_grad}
+        still = there.keys() - learn or {name for name in absent if name != "W_K.bias"}
+        if learn and still:
+            state = "frozen" if min(still) in there else "None"
+            raise ValueError(
+                f"{min(learn)} learns and {min(still)} is {state}, which {action}: {fix}."
+            )
+        rows = [
+            W.weight.new_zeros(W.out_features) if given[name] is None else given[name]
+            for name, W in maps.items()
+        ]
+        whole = torch.cat(rows).detach().requires_grad_(bool(learn)) if there else None
+        found.append(whole)
+    return found

@@ -30,7 +30,7 @@ LATENT: copying.Classes = copying.LATENT | {
 
 
 def shard_of(attention: Any, rank: int, ranks: int) -> Any:
-    """The heads of one rank, copied: an attention of the same kind, with fewer heads.
+    """Return a copy of the heads of one rank: the same kind of attention, with fewer heads.
 
     ``b_O`` is in the shard of rank 0 and zero in the others, or the sum would have it once per
     rank. A latent is whole in every shard, with all that makes it, because every head reads all
@@ -50,22 +50,25 @@ def shard_of(attention: Any, rank: int, ranks: int) -> Any:
         return FusedMultiHeadAttention.from_attention(part)
     divisible(attention, ranks)
     part = copying.copied(attention)
-    with torch.no_grad():
-        for W in _maps_by_head(part):
-            _keep(W, 0, rank, ranks)
-        _keep(part.W_O, 1, rank, ranks)
-        if part.W_O.bias is not None and rank > 0:
-            part.W_O.bias.zero_()
+    project, split = part.project, part.split
+    if isinstance(part, LatentAttention):
+        # Queries may have a latent too: then heads begin at the second of two maps.
+        W_Q = project.W_Q.W_UQ if isinstance(project.W_Q, LatentQuery) else project.W_Q
+        by_head = [W_Q, split.W_UK, split.W_UV]
+    else:
+        by_head = [project.W_Q, project.W_K, project.W_V]
+    for W in by_head:
+        copying.keep_features(W, 0, _own(W.out_features, rank, ranks))
+    copying.keep_features(part.W_O, 1, _own(part.W_O.in_features, rank, ranks))
+    if part.W_O.bias is not None and rank > 0:
+        part.W_O.bias.data.zero_()
     return with_fewer_heads(part, ranks)
 
 
-def _maps_by_head(attention: Any) -> list[nn.Linear]:
-    """The maps whose outputs belong to a head each; in latent attention the last of them."""
-    project, split = attention.project, attention.split
-    if not isinstance(attention, LatentAttention):
-        return [project.W_Q, project.W_K, project.W_V]
-    up = project.W_Q.W_UQ if isinstance(project.W_Q, LatentQuery) else project.W_Q
-    return [up, split.W_UK, split.W_UV]
+def _own(features: int, rank: int, ranks: int) -> range:
+    """Return which of the features of all heads belong to the heads of a rank."""
+    n = features // ranks
+    return range(rank * n, (rank + 1) * n)
 
 
 def with_fewer_heads(attention: Any, ranks: int) -> Any:
@@ -105,9 +108,10 @@ def mask_of_heads(
 
 
 def divisible(attention: Any, ranks: int) -> None:
-    """Every one of ``ranks`` can get the same number of whole heads, also of key heads.
+    """Check that each of ``ranks`` can get the same number of whole heads, also of KV heads.
 
-    Raises ``ValueError`` if not, and for a stage whose heads may depend on each other.
+    Raises ``ValueError`` if not, for a stage whose heads may depend on each other, and for an
+    attention that is sharded already.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> divisible(MultiHeadAttention(12, 3), ranks=2)
@@ -118,7 +122,8 @@ def divisible(attention: Any, ranks: int) -> None:
     checks.positive(ranks=ranks)
     fix = "replace that stage, or leave this attention in one place"
     not_sharded(attention)
-    n_heads = n_kv_heads = attention.n_heads
+    if isinstance(attention, FusedMultiHeadAttention):
+        attention = attention.to_attention()
     if isinstance(attention, LatentAttention):
         copying.check_modules(attention, LATENT, "may mix its heads", fix)
     else:
@@ -128,7 +133,8 @@ def divisible(attention: Any, ranks: int) -> None:
                 f"split={type(attention.split).__name__} has parameters that all heads use; "
                 f"each rank would learn its own: {fix}."
             )
-        n_kv_heads = getattr(attention.split, "n_kv_heads", n_heads)
+    n_heads = attention.n_heads
+    n_kv_heads = getattr(attention.split, "n_kv_heads", n_heads)
     fits = [n for n in range(1, n_kv_heads + 1) if n_heads % n == n_kv_heads % n == 0]
     if ranks not in fits:
         name, more = f"n_heads={n_heads}", ""
@@ -146,27 +152,9 @@ def not_sharded(attention: nn.Module) -> None:
 
     >>> not_sharded(FusedMultiHeadAttention(12, 4))
     """
-    for name, parameter in attention.named_parameters():
-        if hasattr(parameter, "to_local"):
-            raise ValueError(
-                f"{name} is a DTensor, sharded among ranks already; pass an attention that is "
-                f"whole."
-            )
+    sharded = [name for name, p in attention.named_parameters() if hasattr(p, "to_local")]
+    what = f"{sharded[0]} is a DTensor, sharded among ranks already" if sharded else ""
     if getattr(attention, "of_ranks", 1) > 1:
-        raise ValueError(
-            f"{type(attention).__name__} is a shard, one of {attention.of_ranks}; pass an "
-            f"attention that is whole."
-        )
-
-
-def _keep(W: nn.Linear, axis: int, rank: int, ranks: int) -> None:
-    """Of a linear map only the part of one rank: of its outputs (0) or of its inputs (1)."""
-
-    def part(parameter: Tensor) -> nn.Parameter:
-        own = parameter.chunk(ranks, axis)[rank].clone(memory_format=torch.contiguous_format)
-        return nn.Parameter(own, requires_grad=parameter.requires_grad)
-
-    W.weight = part(W.weight)
-    W.out_features, W.in_features = W.weight.shape
-    if W.bias is not None and axis == 0:
-        W.bias = part(W.bias)
+        what = f"{type(attention).__name__} is a shard, one of {attention.of_ranks}"
+    if what:
+        raise ValueError(f"{what}; pass an attention that is whole.")

@@ -22,14 +22,9 @@ from torch.distributed.tensor.parallel import (
     parallelize_module,
 )
 
+from mhsa_lib._torch_private import parameters_replaced
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
-from mhsa_lib.parallel.one_rank import (
-    divisible,
-    mask_of_heads,
-    not_sharded,
-    shard_of,
-    with_fewer_heads,
-)
+from mhsa_lib.parallel.one_rank import divisible, mask_of_heads, shard_of, with_fewer_heads
 from mhsa_lib.variants.latent import LatentAttention
 
 
@@ -63,10 +58,8 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     """
     if mesh.ndim != 1:
         raise ValueError(f"mesh has {mesh.ndim} axes; heads are sharded along one, mesh['tp'].")
-    not_sharded(attention)
-    fused = isinstance(attention, FusedMultiHeadAttention)
-    divisible(attention.to_attention() if fused else attention, mesh.size())
-    if fused or isinstance(attention, LatentAttention):
+    divisible(attention, mesh.size())
+    if isinstance(attention, FusedMultiHeadAttention | LatentAttention):
         return _parallelize_shard(attention, mesh)
     plan: Any = {f"project.{name}": ColwiseParallel() for name in ("W_Q", "W_K", "W_V")}
     summand = RowwiseParallel(output_layouts=Partial(), use_local_output=False)
@@ -86,14 +79,12 @@ def _parallelize_shard(attention: Any, mesh: DeviceMesh) -> nn.Module:
         parameter.data = distribute_tensor(parameter.data, mesh, [Replicate()]).to_local()
     rank = mesh.get_local_rank()
     part = shard_of(attention, rank, mesh.size())
-    whole = {name: parameter.shape for name, parameter in attention.named_parameters()}
+    # What has its full shape here is used for the heads of all ranks, except b_O, see below.
+    shapes = {name: parameter.shape for name, parameter in attention.named_parameters()}
+    shapes.pop("W_O.bias", None)
     for path, module in part.named_modules():
-        names = [
-            name
-            for name, parameter in module.named_parameters(recurse=False)
-            if parameter.shape == whole[f"{path}.{name}"] and f"{path}.{name}" != "W_O.bias"
-        ]
-        sum_gradients(module, mesh, names)
+        own = module.named_parameters(recurse=False)
+        sum_gradients(module, mesh, [n for n, p in own if shapes.get(f"{path}.{n}") == p.shape])
     if part.W_O.bias is not None and rank > 0:
         # A buffer, not a frozen parameter: if somebody thawed it, b_O would be learnt twice.
         bias = part.W_O.bias.detach()
@@ -123,14 +114,10 @@ def sum_gradients(module: nn.Module, mesh: DeviceMesh, names: list[str]) -> None
     kind: Any = type(module)
 
     def forward(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        own = self._parameters
-        given = {name: own[name] for name in names}
+        given = {name: getattr(self, name) for name in names}
         summed = {n: _with_summed_gradient(p, mesh) for n, p in given.items() if p is not None}
-        self.__dict__["_parameters"] = {**own, **summed}
-        try:
+        with parameters_replaced(self, summed):
             return kind.forward(self, *args, **kwargs)
-        finally:
-            self.__dict__["_parameters"] = own
 
     # The mesh is in the closure and not in the module: deepcopy cannot copy a process group.
     module.__class__ = type(kind.__name__, (kind,), {"forward": forward})
@@ -151,28 +138,31 @@ def _summed(module: nn.Module, args: tuple[Any, ...], part: DTensor) -> Tensor:
 def _enter(module: nn.Module, enter: Callable[[Tensor], Tensor]) -> None:
     """Let ``x`` and ``context`` into a module, together if they are one: one sum backward."""
 
-    def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = signature(module.forward).bind(*args, **kwargs).arguments
-        entered: dict[int, Tensor] = {}
-        for name in ("x", "context"):
-            if isinstance(t := given.get(name), Tensor):
-                if id(t) not in entered:
-                    entered[id(t)] = enter(t)
-                given[name] = entered[id(t)]
-        return (), given
+    def change(given: dict[str, Any]) -> None:
+        tensors = {n: given[n] for n in ("x", "context") if isinstance(given.get(n), Tensor)}
+        entered = {id(t): enter(t) for t in {id(t): t for t in tensors.values()}.values()}
+        given.update({name: entered[id(t)] for name, t in tensors.items()})
 
-    module.register_forward_pre_hook(hook, with_kwargs=True)
+    _change_inputs(module, change)
 
 
 def divide_masks(module: nn.Module, mesh: DeviceMesh, n_heads: int) -> None:
     """Give a rank, of a mask that differs between heads, the part of its own heads."""
     n_own = n_heads // mesh.size()
-    first = mesh.get_local_rank() * n_own
+    own = slice(mesh.get_local_rank() * n_own, (mesh.get_local_rank() + 1) * n_own)
+
+    def change(given: dict[str, Any]) -> None:
+        given["mask"] = mask_of_heads(given.get("mask"), own, n_heads, given["x"].device)
+
+    _change_inputs(module, change)
+
+
+def _change_inputs(module: nn.Module, change: Callable[[dict[str, Any]], None]) -> None:
+    """Before each call let ``change`` edit the arguments, which it finds by their names."""
 
     def hook(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = signature(module.forward).bind(*args, **kwargs).arguments
-        own = slice(first, first + n_own)
-        given["mask"] = mask_of_heads(given.get("mask"), own, n_heads, given["x"].device)
+        change(given)
         return (), given
 
     module.register_forward_pre_hook(hook, with_kwargs=True)

@@ -20,10 +20,10 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed._functional_collectives import all_to_all_single_autograd
 from torch.distributed.device_mesh import DeviceMesh
 
 from mhsa_lib import copying
+from mhsa_lib._torch_private import all_to_all
 from mhsa_lib.parallel.one_rank import divisible
 from mhsa_lib.parallel.tensor_parallel import divide_masks, sum_gradients
 from mhsa_lib.tracing.hooks import acting
@@ -60,8 +60,7 @@ class ExchangedAttend(nn.Module):
 
     def _exchange(self, parts: Tensor) -> Tensor:
         """Part i goes to rank i; what comes from rank i becomes part i."""
-        group = self.mesh.get_group()
-        return all_to_all_single_autograd(parts.contiguous(), None, None, group)
+        return all_to_all(parts.contiguous(), self.mesh.get_group())
 
 
 def exchange_heads(attention: Any, mesh: DeviceMesh) -> Any:
@@ -90,9 +89,7 @@ def exchange_heads(attention: Any, mesh: DeviceMesh) -> Any:
     for parameter in attention.parameters():
         dist.broadcast(parameter.data, group=mesh.get_group(), group_src=0)
     for module in attention.modules():
-        sum_gradients(
-            module, mesh, [name for name, _ in module.named_parameters(recurse=False)]
-        )
+        sum_gradients(module, mesh, [*dict(module.named_parameters(recurse=False))])
     attention.attend = ExchangedAttend(attention.attend, mesh)
     return attention
 

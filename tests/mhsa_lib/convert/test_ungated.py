@@ -47,7 +47,7 @@ def test_gates_between_move_into_the_output_map(dtype):
 
 @pytest.mark.bothways
 def test_gates_that_are_drawn_all_closed_or_for_other_heads_are_refused():
-    words = "gate is in training mode, where gates are drawn anew in every pass; call eval()"
+    words = "gate is in training mode, where gates are drawn again in every pass; call eval()"
     refuses(lambda: ungated(gated(4.0, 4.0).train()), words)
     drawing = gated(4.0, 4.0)
     drawing.gate.train()

@@ -132,9 +132,10 @@ def test_a_way_to_attend_of_ones_own_is_refused_under_any_name(name, monkeypatch
     registered = transformers.AttentionInterface._global_mapping
     monkeypatch.setitem(registered, name, lambda *args, **kwargs: None)
     module.config._attn_implementation = name
-    with pytest.raises(
-        ValueError, match=f"_attn_implementation='{name}' is not an attention of transformers"
-    ):
+    words = f"_attn_implementation='{name}' is not an attention of transformers; set config"
+    if name == "sdpa":
+        words = "could not be compared with its conversion: it ended in TypeError .*; restore"
+    with pytest.raises(ValueError, match=words):
         convert.from_llama(module)
 
 
