@@ -173,7 +173,7 @@ def hook_tables(module: nn.Module) -> list[dict[Any, Any]]:
 
     A table that cannot be found has one entry, so that whoever looks for hooks finds one.
     """
-    return [getattr(module, name, {0: "an unknown hook"}) or {} for name in MODULE_HOOKS]
+    return [getattr(module, f"_{name}", {0: "an unknown hook"}) or {} for name in HOOKS]
 
 
 def has_tensor_hooks(tensor: Tensor) -> bool:
