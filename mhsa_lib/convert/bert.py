@@ -38,7 +38,7 @@ CLASSES = (
 
 
 def from_bert(source: Any, *, verify: bool = True) -> MultiHeadAttention:
-    """From a Hugging Face ``BertAttention``: query, key, value and the output's dense map.
+    """Convert a Hugging Face ``BertAttention``: query, key, value and the output's dense map.
 
     ``convert.from_bert(m)(x)`` equals ``m.output.dense(m.self(x)[0])``, and
     ``convert.from_bert(m)(x, context)`` the same of ``m.self(x, context)`` where that is a

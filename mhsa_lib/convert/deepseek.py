@@ -21,7 +21,7 @@ CLASSES = tuple(
 
 
 def from_deepseek(source: Any, *, verify: bool = True) -> LatentAttention:
-    """From a Hugging Face ``DeepseekV2Attention`` or ``DeepseekV3Attention``.
+    """Convert a Hugging Face ``DeepseekV2Attention`` or ``DeepseekV3Attention``.
 
     ``from_deepseek(m)(x, mask=masks.causal)`` equals ``m(x, …)[0]`` with positions from 0 and
     the model's causal mask. Pairs of rotary features are neighbours, or the halves where V3's

@@ -24,7 +24,7 @@ CLASSES = tuple(
 
 
 def from_gpt2(source: Any, *, verify: bool = True) -> MultiHeadAttention:
-    """From a Hugging Face ``GPT2Attention``: ``c_attn``, ``c_proj``, and its scale.
+    """Convert a Hugging Face ``GPT2Attention``: ``c_attn``, ``c_proj``, and its scale.
 
     ``convert.from_gpt2(m)(x, mask=masks.causal)`` equals ``m(x)[0]`` as the model calls it,
     with its causal mask: the mask is not part of the weights, give it to ours. So do the copies
@@ -59,7 +59,7 @@ def _build(source: Source) -> MultiHeadAttention:
 
 
 def _scaling(source: Any) -> float:
-    """The factor on the scores, where the class computes it as it goes."""
+    """Return the factor on the scores, where the class computes it as it goes."""
     scale = source.head_dim**-0.5 if source.scale_attn_weights else 1.0
     by_layer = source.scale_attn_by_inverse_layer_idx
     return scale / (source.layer_idx + 1) if by_layer else scale

@@ -37,7 +37,7 @@ CLASSES = tuple(
 
 
 def from_llama(source: Any, *, verify: bool = True) -> GroupedQueryAttention:
-    """From a Hugging Face ``LlamaAttention``, or one of its relatives:
+    """Convert a Hugging Face ``LlamaAttention``, or one of its relatives:
 
     ===================  ==================================================================
     Llama, Mistral       rotary positions as the stage ``split``

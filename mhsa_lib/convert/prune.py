@@ -95,7 +95,7 @@ def ungated(attention: GatedAttention) -> MultiHeadAttention:
             f"all {len(gates)} gates are closed, and an attention without a head is none; "
             f"leave one open: set its gate.log_alpha to 3, or weigh the penalty less."
         )
-    names = "project", "split", "attend", "concat", "W_O"
+    names = "project", "split", "attend", "concat", "W_O"  # all stages but the gate
     stages = {name: copying.copied(getattr(attention, name)) for name in names}
     sizes = attention.d_model, attention.n_heads
     plain = MultiHeadAttention(*sizes, d_head=attention.d_head, **stages)
@@ -118,7 +118,7 @@ _GATED: copying.Classes = copying.ROTARY | {
 
 
 def _read_by(heads: list[int], attention: MultiHeadAttention) -> list[int]:
-    """The heads of keys and values that query heads read; every one by as many."""
+    """Return the KV heads that query heads read; ``ValueError`` unless each has as many."""
     n_kv_heads = getattr(attention.split, "n_kv_heads", attention.n_heads)
     group = checks.divides(n_heads=attention.n_heads, n_kv_heads=n_kv_heads)
     readers = {kv: [h for h in heads if h // group == kv] for kv in range(n_kv_heads)}

@@ -13,7 +13,7 @@ CLASSES = ("torch.nn.modules.activation.MultiheadAttention",)
 
 
 def from_torch(source: nn.MultiheadAttention, *, verify: bool = True) -> MultiHeadAttention:
-    """From ``nn.MultiheadAttention``: packed projection, all biases, attention dropout.
+    """Convert ``nn.MultiheadAttention``: packed projection, all biases, attention dropout.
 
     ``convert.from_torch(m)(x)`` equals ``m(x, x, x)[0]`` with ``batch_first=True``; our
     tensors are always (batch, seq, d_model). Masks change polarity: ``masks.from_torch``. With

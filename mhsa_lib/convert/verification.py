@@ -104,7 +104,7 @@ def _compare(source: Source, ours: nn.Module, run: Run, inputs: Any, length: int
 
 @contextmanager
 def _exact(device: torch.device) -> Iterator[None]:
-    """Without autocast and TF32, whose rounding (1e-3) would look like another function."""
+    """Leave out autocast and TF32, whose rounding (1e-3) would look like another function."""
     before = torch.get_float32_matmul_precision()
     with torch.autocast(device.type, enabled=False):
         try:
@@ -148,7 +148,7 @@ def _compare_case(
 def _cases(
     ours: Any, inputs: Collection[str], n: int
 ) -> Iterator[tuple[str, Tensor, Tensor, Any]]:
-    """What is compared, x, context (x itself for self-attention) and mask."""
+    """Yield what is compared: a name, x, context (x itself for self-attention) and mask."""
     like, generator = next(ours.parameters()), torch.Generator().manual_seed(0)
     x, context = (
         torch.randn(2, length, width, generator=generator, dtype=torch.float64, device="cpu")

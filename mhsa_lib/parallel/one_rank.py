@@ -49,7 +49,7 @@ def shard_of(attention: Any, rank: int, ranks: int) -> Any:
         part = shard_of(attention.to_attention(), rank, ranks)
         return FusedMultiHeadAttention.from_attention(part)
     divisible(attention, ranks)
-    part = copying.copied(attention)
+    part = copying.copied(attention)  # the source stays as it is, whatever happens here
     project, split = part.project, part.split
     if isinstance(part, LatentAttention):
         # Queries may have a latent too: then heads begin at the second of two maps.
@@ -87,7 +87,7 @@ def with_fewer_heads(attention: Any, ranks: int) -> Any:
 def mask_of_heads(
     mask: Any, heads: slice, n_heads: int, device: torch.device | None = None
 ) -> Any:
-    """A mask that differs between ``n_heads`` heads, for some of them; any other as it is.
+    """Return the part of a mask for some of ``n_heads`` heads; without heads it is the same.
 
     >>> by_head = torch.tensor([True, False]).view(2, 1, 1)
     >>> mask_of_heads(by_head, slice(1, 2), n_heads=2)
@@ -100,6 +100,7 @@ def mask_of_heads(
         return n_heads > 1 and allowed.ndim > 2 and allowed.shape[-3] == n_heads
 
     if isinstance(mask, masks.Predicate):
+        # A predicate has no shape, so one query and one key are asked.
         position = torch.zeros(1, dtype=torch.long, device=device)
         if not differs(mask.allows(position[:, None], position)):
             return mask

@@ -13,7 +13,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 @contextmanager
 def process_group(timeout: float | int = 60) -> Iterator[DeviceMesh]:
-    """The ranks that ``torchrun`` started, as a mesh; a process by itself is a mesh of one.
+    """Yield the ranks that ``torchrun`` started as a mesh, or a mesh of one without it.
 
     With a GPU for every rank they talk by nccl, else by gloo on the CPU. A rank that has
     waited ``timeout`` seconds for another ends with an error.
@@ -28,6 +28,7 @@ def process_group(timeout: float | int = 60) -> Iterator[DeviceMesh]:
     device = "cuda" if local <= torch.cuda.device_count() else "cpu"
     if device == "cuda":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
+    # Without torchrun there is no address to meet at, so a store in memory takes its place.
     alone: Any = {} if "RANK" in os.environ else {"store": dist.HashStore(), "rank": 0}
     dist.init_process_group(
         "nccl" if device == "cuda" else "gloo",

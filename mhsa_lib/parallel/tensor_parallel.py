@@ -74,7 +74,7 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
 
 
 def _parallelize_shard(attention: Any, mesh: DeviceMesh) -> nn.Module:
-    """Some of the heads as an attention of their own, with both sums around it."""
+    """Return some of the heads as an attention of their own, with both sums around it."""
     for parameter in attention.parameters():
         parameter.data = distribute_tensor(parameter.data, mesh, [Replicate()]).to_local()
     rank = mesh.get_local_rank()
@@ -124,14 +124,15 @@ def sum_gradients(module: nn.Module, mesh: DeviceMesh, names: list[str]) -> None
 
 
 def _with_summed_gradient(t: Tensor, mesh: DeviceMesh) -> Tensor:
-    """The same numbers, whose gradient is the sum of the gradients of all ranks."""
+    """Return the same numbers, whose gradient is the sum of the gradients of all ranks."""
+    # Where nothing learns there is nothing to add up, and a DTensor costs microseconds.
     if not (t.requires_grad and torch.is_grad_enabled()):
         return t
     return DTensor.from_local(t, mesh, [Replicate()]).to_local(grad_placements=[Partial()])
 
 
 def _summed(module: nn.Module, args: tuple[Any, ...], part: DTensor) -> Tensor:
-    """The sum of what all ranks have; the all-reduce has ended when this returns."""
+    """Return the sum of what all ranks have; the all-reduce has ended when this returns."""
     return part.redistribute(part.device_mesh, [Replicate()]).to_local()
 
 

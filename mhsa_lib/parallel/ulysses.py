@@ -59,7 +59,7 @@ class ExchangedAttend(nn.Module):
         return self._exchange(parts).movedim(0, -4).flatten(-4, -3)
 
     def _exchange(self, parts: Tensor) -> Tensor:
-        """Part i goes to rank i; what comes from rank i becomes part i."""
+        """Send part i to rank i; what comes from rank i becomes part i."""
         return all_to_all(parts.contiguous(), self.mesh.get_group())
 
 
@@ -95,7 +95,7 @@ def exchange_heads(attention: Any, mesh: DeviceMesh) -> Any:
 
 
 def _same_everywhere(mesh: DeviceMesh, **sizes: int) -> None:
-    """Blocks are equally long; ranks that wait for other sizes would mix up tokens."""
+    """Raise ``ValueError`` for blocks of different lengths, whose tokens would be mixed up."""
     here = torch.tensor([*sizes.values()], device=mesh.device_type)
     there = [torch.empty_like(here) for _ in range(mesh.size())]
     dist.all_gather(there, here, group=mesh.get_group())
