@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import EllipsisType
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from mhsa_book.exercises.compare import difference, shown
 from mhsa_book.exercises.verdict import Verdict, right, unfilled, wrong
 
 
+@runtime_checkable
 class Exercise(Protocol):
     """Something that can judge an answer, whatever the answer is."""
 
