@@ -185,6 +185,13 @@ def behaves_as(kind: type, known: type) -> bool:
     return not changed and kind.__mro__[i:] == known.__mro__
 
 
+def _only_watches(hook: Any) -> bool:
+    # transformers leaves such hooks on every attention of a model that was ever asked for its
+    # weights; they copy outputs and change none.
+    collects = getattr(hook, "__module__", None) == "transformers.utils.output_capturing"
+    return collects or changes_nothing(hook)
+
+
 def check_unchanged(module: nn.Module, name: str, action: str) -> None:
     """Raise ``ValueError`` for what was done to a module after its class was written.
 
@@ -207,7 +214,7 @@ def check_unchanged(module: nn.Module, name: str, action: str) -> None:
             change, fix = f"a {attribute} of its own", "remove what put it there (accelerate: "
             fix += "remove_hook_from_module)"
     for hook in (h for table in _torch_private.hook_tables(module) for h in table.values()):
-        if not (change or changes_nothing(hook)):
+        if not (change or _only_watches(hook)):
             change = f"a hook, {_named(getattr(hook, 'act', hook))}"  # ``Hooks`` wraps its act
             fix = "convert without it, and hook the result"
     for key, parameter in module.named_parameters(recurse=False):
@@ -348,6 +355,6 @@ def copied(module: Module, shared: dict[int, Any] | None = None) -> Module:
     """
     new = deepcopy(module, shared)
     for hooks in (t for each in new.modules() for t in _torch_private.hook_tables(each)):
-        for key in [key for key, hook in hooks.items() if changes_nothing(hook)]:
+        for key in [key for key, hook in hooks.items() if _only_watches(hook)]:
             del hooks[key]
     return new

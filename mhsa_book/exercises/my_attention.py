@@ -85,7 +85,7 @@ EXERCISES: dict[str, Exercise] = {
         FunctionWithKnownMistakes(
             multi_head_attention,
             inputs.whole,
-            because="Equal on every input. Now put it on the wall.",
+            because="Equal on every input. Now put it into the comparison table.",
             exhibits=bugs.wholes(),
         ),
         Function(cross_attention, two_sequences),

@@ -100,5 +100,5 @@ def main() -> None:
             dist.barrier()  # or torchrun would stop a rank that prints, for another's exit
     except (TypeError, ValueError) as error:
         first = os.environ.get("RANK", "0") == "0"
-        sys.exit(f"mhsa_lib.parallel: {error}" if first else 1)
+        sys.exit(f"mhsa_book.parallel: {error}" if first else 1)
     sys.exit(any(rank.differs for rank in everywhere))

@@ -96,7 +96,7 @@ def state():
 
 before = state()
 import mhsa_lib
-import mhsa_lib.fused, mhsa_lib.convert, mhsa_lib.parallel, mhsa_lib.cache, mhsa_lib.rope
+import mhsa_lib.fused, mhsa_lib.convert, mhsa_lib.cache, mhsa_lib.rope
 names = "hooks optimizers torch random numpy dtype device pytree excepthook warnings grad "
 names += "threads cores dispatch function"
 for name, one, other in zip(names.split(), before, state(), strict=True):

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import BertConfig
-from transformers.models.bert.modeling_bert import BertAttention
+from transformers.models.bert.modeling_bert import BertAttention, BertModel
 
 from mhsa_book import costs
 from mhsa_lib import convert, masks, trace, trace_ops
@@ -44,3 +44,18 @@ def test_what_a_bert_layer_writes_depends_on_its_implementation(kind, written):
     ops = trace_ops(source, rand(2, n, 12))
     assert any(op.shape[-2:] == (n, n) for op in ops) == written
     assert ops.flops == sum(costs.flops(n, 12, 3, batch=2).values())
+
+
+def test_a_model_that_was_asked_for_its_weights_is_converted():
+    """transformers leaves hooks on its attentions, which copy outputs and change none."""
+    options = {"hidden_size": 12, "num_attention_heads": 3, "intermediate_size": 12}
+    config = BertConfig(num_hidden_layers=1, vocab_size=7, **options)
+    model = BertModel(config, add_pooling_layer=False).eval()
+    with torch.no_grad():
+        model(torch.tensor([[1, 2, 3]]), output_attentions=True)
+    layer = model.encoder.layer[0].attention
+    assert layer.self._forward_hooks, "transformers hooks nothing any more: drop the exception"
+    x = rand(1, 3, 12).float()
+    with torch.no_grad():
+        expected = layer.output.dense(layer.self(x)[0])
+        close(convert.from_bert(layer)(x), expected)
