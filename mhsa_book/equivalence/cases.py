@@ -1,4 +1,4 @@
-"""What every implementation of the wall gets to see: sizes, masks, weights and inputs."""
+"""What every implementation of the comparison table gets to see: sizes, masks, weights and inputs."""
 
 from dataclasses import dataclass
 
@@ -58,7 +58,7 @@ class Case:
 
 
 def mask_kinds(size: Size) -> dict[str, masks.Predicate | None]:
-    """The masks of the wall, by name, for one size."""
+    """The masks of the comparison, by name, for one size."""
     lengths = [max(1, size.n_key - 2 * item) for item in range(size.batch)]
     kinds: dict[str, masks.Predicate | None] = {
         "none": None,

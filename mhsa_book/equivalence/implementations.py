@@ -1,4 +1,4 @@
-"""Every implementation of the wall, ours and other people's; each runs one case.
+"""Every implementation of the comparison table, ours and other people's; each runs one case.
 
 An implementation that cannot express a case raises ``NotApplicableError``, which says why.
 """
@@ -19,7 +19,7 @@ from mhsa_lib.fused.attention import FusedMultiHeadAttention
 
 
 def implementations() -> dict[str, Callable[[Case], Tensor]]:
-    """Every implementation of the wall, by name; each runs one case."""
+    """Every implementation of the comparison table, by name; each runs one case."""
     return {
         "loops": by_loops,
         "list of heads": lambda c: naive.ListOfHeads(c.attention)(c.x, c.context, c.dense),

@@ -156,7 +156,7 @@ HINTS = {
     "packed_documents": (
         "Draw the triangle of four words, then that of three.",
         "Where a query and a key are of different documents, there is a dot.",
-        "With a tensor of document numbers: masks.causal & a custom mask of equal numbers.",
+        "masks.causal & masks.documents(ids), or a custom mask of equal document numbers.",
     ),
     "owner_of_column": (
         "Head 0 writes the columns 0 to 63, head 1 the columns 64 to 127.",

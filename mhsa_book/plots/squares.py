@@ -1,4 +1,4 @@
-"""Tables drawn as squares: masks, and the wall of equal implementations."""
+"""Tables drawn as squares: masks, and the comparison of implementations."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -57,13 +57,19 @@ def test_one_process_by_itself_says_nothing(monkeypatch, capsys, more):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--n-heads", "5"], "mhsa_lib.parallel: n_heads=5 does not divide d_model=12"),
-        (["--n-kv-heads", "3"], "mhsa_lib.parallel: n_kv_heads=3 does not divide n_heads=4"),
-        (["--tokens", "0"], "mhsa_lib.parallel: tokens=0 is not a size"),
-        (["--cut", "tokens", "--fused"], "mhsa_lib.parallel: FusedMultiHeadAttention may need"),
-        (["--cut", "tokens", "--leave-out", "forward"], "mhsa_lib.parallel: --leave-out names"),
-        (["--d-latent", "4", "--fused"], "mhsa_lib.parallel: --d-latent has five stages"),
-        (["--timeout", "0"], "mhsa_lib.parallel: timeout=0.0 leaves no time to meet"),
+        (["--n-heads", "5"], "mhsa_book.parallel: n_heads=5 does not divide d_model=12"),
+        (["--n-kv-heads", "3"], "mhsa_book.parallel: n_kv_heads=3 does not divide n_heads=4"),
+        (["--tokens", "0"], "mhsa_book.parallel: tokens=0 is not a size"),
+        (
+            ["--cut", "tokens", "--fused"],
+            "mhsa_book.parallel: FusedMultiHeadAttention may need",
+        ),
+        (
+            ["--cut", "tokens", "--leave-out", "forward"],
+            "mhsa_book.parallel: --leave-out names",
+        ),
+        (["--d-latent", "4", "--fused"], "mhsa_book.parallel: --d-latent has five stages"),
+        (["--timeout", "0"], "mhsa_book.parallel: timeout=0.0 leaves no time to meet"),
     ],
 )
 def test_bad_arguments_are_named(monkeypatch, capsys, arguments, message):
