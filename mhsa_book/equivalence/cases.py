@@ -1,4 +1,4 @@
-"""What every implementation of the comparison table gets to see: sizes, masks, weights and inputs."""
+"""What every implementation in the comparison gets to see: sizes, masks, weights, inputs."""
 
 from dataclasses import dataclass
 

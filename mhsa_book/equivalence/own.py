@@ -14,7 +14,7 @@ SIZES = (Size(2, 6, 6, 12, 3), Size(3, 5, 5, 8, 4), Size(1, 1, 1, 6, 1), Size(2,
 
 
 def own(build: Callable[[int, int], nn.Module]) -> Callable[[Case], Tensor]:
-    """A row of the comparison table for a class ``build(d_model, n_heads)``, called (x, context, mask).
+    """A row for a class ``build(d_model, n_heads)``, called (x, context, mask).
 
     ``context`` is None or the tokens that answer, ``mask`` None or a boolean tensor with True
     for *may look*. The module gets the weights of each case as ``conversions.fill`` says.
