@@ -45,7 +45,7 @@ MUTANTS = [
            "masks/predicates"),
     Mutant("masks for torch, and from it, keep the polarity", "predicates.flipped",
            "~mask", "mask",
-           "masks/other_libraries"),
+           "masks/predicates"),
     Mutant("an additive mask: only -inf forbids, not the smallest number", "from_additive",
            "mask <= torch.finfo(mask.dtype).min", "mask == float('-inf')",
            "masks/predicates"),
