@@ -6,7 +6,7 @@ from tools.check.mutant import Mutant
 # fmt: off
 MUTANTS = [
     Mutant("edit: q, k and v stay as they were", "edit.replace",
-           "(*output[:position], edited, *output[position + 1:])", "output",
+           "tuple(values.values())", "output",
            "tracing/editing"),
     Mutant("trace: hooks stay after the block", "Hooks.__exit__",
            "self._stack.close()", "pass",
@@ -83,12 +83,12 @@ MUTANTS = [
            "museum/exhibits"),
     Mutant("equivalence: every comparison passes", "Result.passed",
            "self.delta is None or self.delta <= TOLERANCE[self.dtype]", "True",
-           "equivalence/wall"),
+           "equivalence/comparison"),
     Mutant("accuracy: targets that are not asked for count as wrong", "training.accuracy",
            "int(wanted.sum())", "wanted.numel()",
            "experiments/training"),
     Mutant("neuron view: weights of unscaled scores", "neuron_view",
-           "F.score(q, k, scale)", "F.score(q, k, 1.0)",
+           "functional.score(q, k, scale)", "functional.score(q, k, 1.0)",
            "bertviz/neuron"),
     Mutant("models: the checksum is not compared", "minilm.verify",
            "digest != official", "False",

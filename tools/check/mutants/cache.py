@@ -57,5 +57,5 @@ MUTANTS = [
            "cache/context"),
     Mutant("cache: a context is taken for more tokens", "no_context",
            "context is not None and context is not x", "context is None and x is None",
-           "cache/bad_calls"),
+           "cache/failing_calls"),
 ]
