@@ -40,7 +40,7 @@ DEVICE = """
 from mhsa_book.device import compute_on
 from mhsa_lib import default_device
 
-compute_on(default_device())"""
+device = compute_on(default_device())"""
 
 
 def bootstrap(*, device: bool = True) -> str:
