@@ -6,7 +6,7 @@ STEP := @$(PYTHON) tools/step.py
 PYTEST := $(PY) -m pytest -q -n 2
 HOOK := --jaxtyping-packages=mhsa_lib,mhsa_book,beartype.beartype
 # Only these files have tests for the second run, so nothing else is imported for it.
-HOOKLESS = $(shell grep -rlE "nohook|bothways" tests --include="test_*.py")
+HOOKLESS = $(shell grep -rlE "nohook|bothways" tests --include="test_*.py") tests/mhsa_book/widgets
 READY := .venv/ready
 SCRIPTS := "mhsa_book/widgets/**/*.js" "tests/mhsa_book/widgets/*.mjs" "_static/*.js" "_templates/*.js"
 NOT_HERE := --ignore=tests/pages # those need a built book

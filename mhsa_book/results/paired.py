@@ -181,10 +181,10 @@ def matched(arms: Mapping[str, Mapping[int, Any]]) -> tuple[int, ...]:
 def share_of_experiments(level: float) -> None:
     """A level of confidence is a share between 0 and 1, both left out.
 
-    >>> share_of_experiments(95)
+    >>> share_of_experiments(95.0)
     Traceback (most recent call last):
     ...
-    ValueError: level=95 is no share of experiments; try 0.95.
+    ValueError: level=95.0 is no share of experiments; try 0.95.
     """
     if not 0 < level < 1:
         raise ValueError(f"level={level} is no share of experiments; try 0.95.")

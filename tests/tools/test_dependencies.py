@@ -268,8 +268,8 @@ def test_an_attribute_that_is_computed_asks_for_the_whole_module(tmp_path):
 
 EXERCISES = {
     "__init__.py": "",
-    "exercises/__init__.py": "from mhsa_book.exercises.check import check as check\n",
-    "exercises/check.py": "from mhsa_book.exercises import one, two\nROOMS = (one, two)\n"
+    "exercises/__init__.py": "from mhsa_lib.exercises.check import check as check\n",
+    "exercises/check.py": "from mhsa_lib.exercises import one, two\nROOMS = (one, two)\n"
     "ALL = {k: v for room in ROOMS for k, v in room.EXERCISES.items()}\n"
     "def check(name):\n    return ALL[name]\n",
     "exercises/one.py": 'EXERCISES = {"first": 1}\n',
@@ -301,7 +301,7 @@ def test_the_second_package_is_followed_into_the_first(tmp_path):
 
 def test_the_packages_of_the_book_are_followed_through_their_rooms():
     found = Library(ROOT).needed("from mhsa_lib import masks, trace\nmasks.causal\ntrace(1)")
-    wanted = {f"mhsa_lib.{name}" for name in ("masks.predicates", "trace.wires")}
+    wanted = {f"mhsa_lib.{name}" for name in ("masks.predicates", "tracing.wires")}
     assert wanted <= found.keys()
     assert {name.split(".")[1] for name in found if "." in name}.isdisjoint(
         {"bench", "widgets"}

@@ -44,8 +44,8 @@ def changed() -> list[str]:
 def asked_for(name: str, root: Path = ROOT) -> list[str]:
     """Return what pytest is to run when one file has changed.
 
-    >>> asked_for("mhsa_lib/fused/dispatch.py")
-    ['mhsa_lib/fused/dispatch.py', 'tests/mhsa_lib/fused/test_dispatch.py']
+    >>> asked_for("mhsa_lib/fused/kernels.py")
+    ['mhsa_lib/fused/kernels.py', 'tests/mhsa_lib/fused/test_kernels.py']
     >>> asked_for("mhsa_book/naive.py"), asked_for("notebooks/03_project.ipynb")
     (['mhsa_book/naive.py', 'tests/mhsa_book/test_naive.py'], ['tests/notebooks'])
     """

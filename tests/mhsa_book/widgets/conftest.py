@@ -221,6 +221,9 @@ def pytest_collection_modifyitems(items):
     """Mark what opens Chromium, to be left out; and what takes its time, to be run alone."""
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
+        # Messages of figures are about what a reader does, so they are met without the hook.
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker("nohook")
         if "chromium" in fixtures:
             item.add_marker("browser")
         if {"chromium", "report"} <= set(fixtures):

@@ -92,6 +92,7 @@ class Operations(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
+@pytest.mark.nohook  # the hook asks every tensor for its shape, which is an operation too
 @pytest.mark.parametrize("given", ["x", "x and context", "x, context and mask"])
 def test_each_stage_is_called_once_in_order_with_what_the_one_before_returned(given):
     standard, calls, inside = mha(bias=True), [], []

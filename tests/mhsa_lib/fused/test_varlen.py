@@ -59,7 +59,7 @@ def test_it_serves_half_precision_on_a_gpu_without_dropout():
     assert against(on_a_gpu(), Band(), dropout=0.1) == "weights are dropped"
     assert against(on_a_gpu(dtype=torch.float32), Band()) == "numbers of more than 16 bits"
     assert against(on_a_cpu, Band()) == "not on CUDA"
-    assert against(on_a_gpu(), Band(), lengths=None) == "no sequences lie end to end"
+    assert against(on_a_gpu(), Band(), lengths=None) == "no sequences are concatenated"
 
 
 def test_a_torch_whose_kernel_takes_fewer_arguments_is_not_asked(monkeypatch):

@@ -128,7 +128,7 @@ def test_a_token_without_an_id_is_refused():
     with pytest.raises(ValueError, match=words):
         fused(rand(2, 7, 12), mask=masks.documents(IDS))
     cache = KVCache(window=2)
-    fused.prefill(rand(2, 6, 12), cache)
+    fused(rand(2, 6, 12), mask=masks.causal, cache=cache)
     with pytest.raises(ValueError, match=words):
         fused(rand(2, 1, 12), mask=masks.documents(IDS), cache=cache)
 
