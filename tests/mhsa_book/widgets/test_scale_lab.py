@@ -42,7 +42,7 @@ def test_the_numbers_are_normal_independent_and_different_for_every_seed():
 def test_scores_and_weights_are_those_of_pytorch(scale):
     for seed, d_head, temperature in [(0, 1, 0.5), (3, 5, 3.0), (8, 64, 40.0)]:
         lab = ScaleLab(seed=seed, d_head=d_head, scale=scale, temperature=temperature)
-        (vectors,) = node("scale_lab/random_vectors", ("drawn", seed))
+        (vectors,) = node("scale_lab/random_vectors", ("randomVectors", seed))
         (a,) = node("scale_lab/saturation", ("factor", scale, d_head, temperature))
         ((dots,),) = node("scale_lab/random_vectors", ("products", vectors, [d_head]))
         dots = torch.tensor(dots, dtype=torch.float64)

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from mhsa_lib import masks
+from mhsa_lib import convert, masks
 from mhsa_lib.cache.memory import Call
 from mhsa_lib.fused import kernels
 from mhsa_lib.masks.structure import Band, Structure
@@ -17,6 +17,7 @@ from mhsa_lib.stages import Attend
 from tests.mhsa_lib.attack import oracle, trace_effects
 from tests.mhsa_lib.attack.run import one
 from tests.mhsa_lib.attack.tolerance import bounds
+from tests.mhsa_lib.convert.sources import bert
 
 pytestmark = pytest.mark.nohook
 
@@ -65,13 +66,9 @@ def an_edit_without_effect():
     )
 
 
-def a_scale_forgotten():
-    real = Attend.__init__
-
-    def init(self, scale, dropout=0.0):
-        real(self, scale + 0.01, dropout)
-
-    return patch.object(Attend, "__init__", init)
+def scores_a_little_larger():
+    real = Attend.score
+    return patch.object(Attend, "score", lambda self, q, k: real(self, 1.02 * q, k))
 
 
 @pytest.mark.parametrize("planted", [other_scale, causal_off_by_one, no_bias])
@@ -101,12 +98,14 @@ def test_a_hook_that_stays_behind_is_found():
     assert "hooks left behind" in finding("trace", planted)
 
 
-def test_a_scale_lost_on_the_way_is_found_by_conversions():
-    assert "wrong by" in finding("convert", a_scale_forgotten)
+def test_larger_scores_are_refused_by_the_conversion_itself():
+    layer = bert(3, 4)
+    with scores_a_little_larger(), pytest.raises(ValueError, match="differ by"):
+        convert.from_bert(layer)
 
 
 def test_a_mistake_in_a_variant_is_found():
-    assert "wrong by" in finding("variants", no_bias)
+    assert "wrong by" in finding("variants", causal_off_by_one)
 
 
 def test_the_definition_is_right_where_it_can_be_counted():
