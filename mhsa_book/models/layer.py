@@ -24,15 +24,16 @@ class Layer(nn.Module):
     Parameters
     ----------
     source : a ``BertLayer``
+    verify : whether its attention and ours are run once and compared
 
     Raises
     ------
     TypeError, ValueError : for an attention that ``from_bert`` does not convert
     """
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: Any, *, verify: bool = True) -> None:
         super().__init__()
-        self.attention = from_bert(source.attention)
+        self.attention = from_bert(source.attention, verify=verify)
         self.attention_norm = source.attention.output.LayerNorm
         self.widen, self.narrow = source.intermediate, source.output
         self.train(source.training)
