@@ -63,7 +63,7 @@ def kv_cache(
     Parameters
     ----------
     model : an attention of this library, or a module that holds one
-    positions : of the tokens in the first call, (*batch, token), -1 for padding
+    positions : of the tokens in the first call, ``(*batch, token)``, -1 for padding
     context : what a cross-attention reads
     cache : where to keep it; a new ``KVCache()``, which grows, when not given. Give
         ``KVCache(window=w)`` for a sliding window, or one that is to be continued

@@ -127,7 +127,7 @@ class KVCache:
 
     @property
     def positions(self) -> Tensor:
-        """The position that each slot in use holds, (*batch, slot); below 0 where it is empty.
+        """The position that each slot in use holds, ``(*batch, slot)``; below 0 where empty.
 
         >>> cache, k = KVCache(window=3), torch.zeros(1, 1, 1, 2)
         >>> for _ in range(5):
@@ -149,16 +149,16 @@ class KVCache:
     # --- calls -------------------------------------------------------------------------------
 
     def update(self, k: Tensor, v: Tensor, positions: Any = None) -> tuple[Tensor, Tensor, Any]:
-        """Keep keys and values (*batch, kv_head, token, d_head); return all that is to be seen.
+        """Keep keys and values ``(*batch, kv_head, token, d_head)``; return all that is seen.
 
         Returns ``k, v, mask``: keys and values of the tokens kept and of the new ones, and who
         may attend to what, as any attention of this library takes it: None when the single new
         token sees all of them, a predicate (``masks.causal`` or a window), or, with sequences
-        of different lengths, a tensor (*batch, 1, token, key). Keys and values may be views of
-        the memory, which later calls write to; do not change them in place.
+        of different lengths, a tensor ``(*batch, 1, token, key)``. Keys and values may be
+        views of the memory, which later calls write to; do not change them in place.
 
-        ``positions`` (*batch, token) say which tokens are padding: -1 is padding, the others
-        count on from where each sequence ended. Without them every token is real.
+        ``positions``, ``(*batch, token)``, say which tokens are padding: -1 is padding, the
+        others count on from where each sequence ended. Without them every token is real.
 
         The tokens count from now on; ``crop`` takes them back. Raises ``ValueError`` for
         another batch, device, dtype or width than before, for no room, and for positions that
@@ -177,7 +177,7 @@ class KVCache:
 
     @contextmanager
     def at(self, positions: Any) -> Iterator[None]:
-        """In the block, calls bring tokens at these ``positions`` (*batch, token).
+        """In the block, calls bring tokens at these ``positions``, ``(*batch, token)``.
 
         -1 is padding, which takes no room, sees nothing and is not seen; the other tokens count
         on from where each sequence ended, so a call that they do not fit raises ``ValueError``.
@@ -563,7 +563,7 @@ class Call:
 
     @property
     def positions(self) -> Tensor:
-        """Positions of the call's tokens, (*batch, token), -1 for padding."""
+        """Positions of the call's tokens, ``(*batch, token)``, -1 for padding."""
         rows, batch = self._rows(), self.state.batch
         if len(rows) == 1:
             return rows.expand(*batch, -1) if batch else rows[0]

@@ -149,7 +149,7 @@ def checked_order(order: Any, sequences: tuple[int, ...]) -> Tensor:
 def masked_by_position(
     mask: Any, query: Tensor, key: Tensor, batch: tuple[int, ...], n_heads: int
 ) -> Tensor:
-    """Return a mask as a tensor, asked about positions of queries and keys, (*batch, token).
+    """Return a mask as a tensor, asked about positions ``(*batch, token)`` of queries and keys.
 
     A predicate is a rule about positions; in a boolean tensor the keys are those positions in
     order. Padding, at positions below 0, attends to nothing and nothing attends to it.

@@ -55,8 +55,8 @@ def from_llama(source: Any, *, verify: bool = True) -> GroupedQueryAttention:
     in a layer with a window: w is ``m.sliding_window`` where the attention has it (Qwen2,
     Gemma2, Gemma3, GptOss: None in layers without a window), and ``m.config.sliding_window`` in
     Mistral and Phi3, for all layers alike. Gemma 3 with ``config.use_bidirectional_attention``
-    attends in both directions: no mask in its full layers, and |query - key| < w in the others,
-    which is ``masks.custom(lambda q, k: (q - k).abs() < w)``.
+    attends in both directions: no mask in its full layers, and ``|query - key| < w`` in the
+    others, which is ``masks.custom(lambda q, k: (q - k).abs() < w)``.
 
     A layer with a cap or sinks that is set to the attention that leaves it out ("sdpa" both,
     flash attention 2 sinks) is refused (``ValueError``).
