@@ -30,7 +30,7 @@ from tools import PACKAGES, ROOT
 from tools.build.repository import project
 
 LIGHT = ROOT / "notebooks" / "04_split.ipynb"
-NAMED = "numpy matplotlib transformers ipywidgets ipykernel"
+NAMED = "numpy scipy matplotlib transformers ipywidgets ipykernel"
 # What these import; pip would add a notebook server, which Colab does not run either.
 BELOW = """pip packaging six typing-extensions tqdm pyyaml
 contourpy cycler kiwisolver pillow pyparsing python-dateutil
