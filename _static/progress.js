@@ -106,4 +106,5 @@
     show();
   });
   document.addEventListener("mhsa-kept", show);
+  window.addEventListener("storage", show); // another tab wrote
 })();
