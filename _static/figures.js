@@ -34,7 +34,7 @@ const living = (() => {
       else place[name] = now;
       all.quizzes = quizzes();
     });
-    if (new URLSearchParams(location.search).get("view") === el.id) {
+    if (linkedFigure(new URLSearchParams(location.search)) === el.id) {
       showAddress(location.pathname + location.hash);
     }
     say(el, "");
@@ -127,7 +127,7 @@ const living = (() => {
   });
 
   document.addEventListener("DOMContentLoaded", () => {
-    const id = new URLSearchParams(location.search).get("view");
+    const id = linkedFigure(new URLSearchParams(location.search));
     if (id === null || document.getElementById(id)) return;
     const line = document.createElement("p");
     line.setAttribute("role", "status");

@@ -58,13 +58,20 @@ const alike = (one, other) =>
 function viewLink(page, id, state, rules) {
   const address = new URL(page);
   address.search = "";
-  address.searchParams.set("view", id);
+  address.searchParams.set("figure", id);
   for (const [name, value] of Object.entries(settingsOf(state, rules, true))) {
     address.searchParams.set(name, typeof value === "string" ? value : JSON.stringify(value));
   }
   address.hash = id;
   return address.href;
 }
+
+/**
+ * The figure that an address means. Older links say "view" for it; a figure may have a setting
+ * of that name.
+ * @type {(given: URLSearchParams) => string | null}
+ */
+const linkedFigure = (given) => given.get("figure") ?? given.get("view");
 
 /** @type {(text: string) => unknown} */
 function parsed(text) {
@@ -82,7 +89,7 @@ function parsed(text) {
  */
 function viewFrom(page, id, rules) {
   const given = new URL(page).searchParams;
-  if (given.get("view") !== id) return null;
+  if (linkedFigure(given) !== id) return null;
   /** @type {State} */
   const state = {};
   for (const [name, rule] of Object.entries(rules)) {

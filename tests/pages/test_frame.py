@@ -118,22 +118,56 @@ def test_on_a_phone_a_figure_keeps_readable_words(tab, served, colours):
     assert tab.locator(figure).bounding_box()["width"] <= PHONE["width"]
 
 
+UNSEEN = """() => {
+  const at = document.activeElement, style = getComputedStyle(at);
+  const seen = style.outlineStyle !== 'none' || style.boxShadow !== 'none';
+  return seen ? null : at.outerHTML;
+}"""
+"""What has the focus, if nothing shows that it does."""
+
+
 def test_the_keyboard_reaches_the_text_first_and_shows_where_it_is(tab, served):
     tab.goto(f"{served}/{CHAPTER}", wait_until="load")
     tab.keyboard.press("Tab")
     assert tab.locator(":focus").inner_text() == "Skip to main content"
     tab.keyboard.press("Enter")
-    look = """() => {
-      const at = document.activeElement, style = getComputedStyle(at);
-      const seen = style.outlineStyle !== 'none' || style.boxShadow !== 'none';
-      return seen ? null : at.outerHTML;
-    }"""
     unseen = []
     for _ in range(25):
         tab.keyboard.press("Tab")
-        unseen.append(tab.evaluate(look))
+        unseen.append(tab.evaluate(UNSEEN))
     assert tab.locator("article :focus").count() == 1
     assert [html for html in unseen if html] == []
+
+
+def test_the_focus_is_seen_wherever_the_keyboard_goes(tab, served):
+    tab.goto(f"{served}/{CHAPTER}", wait_until="load")
+    settle(tab)
+    unseen, reached = [], ""
+    for _ in range(600):
+        tab.keyboard.press("Tab")
+        if tab.evaluate("document.activeElement === document.body"):
+            break
+        unseen.append(tab.evaluate(UNSEEN))
+        reached += tab.evaluate("document.activeElement.closest('nav, p, body').className")
+    assert [html for html in unseen if html] == []
+    assert "bd-links" in reached
+    assert "admonition-title" in reached
+
+
+def test_buttons_that_show_a_solution_are_named_after_it(tab, served):
+    tab.goto(f"{served}/{CHAPTER}", wait_until="load")
+    names = tab.locator(".toggle-button").evaluate_all("all => all.map(one => one.ariaLabel)")
+    assert len(names) > 1
+    assert len(set(names)) == len(names)
+    assert all(name.startswith("Solution") for name in names)
+
+
+def test_the_sign_of_a_box_stands_before_it(tab, served):
+    tab.goto(f"{served}/book/intro.html", wait_until="load")
+    signs = tab.locator('.admonition[class*="book-"] > .admonition-title').evaluate_all(
+        "all => all.map(one => getComputedStyle(one, '::before').zIndex)"
+    )
+    assert set(signs) == {"auto"}
 
 
 def test_nothing_moves_for_those_who_asked_for_it(tab, served):

@@ -30,7 +30,7 @@ def said(tab, figure=FIGURE):
 
 def copied(tab, figure=FIGURE):
     tab.locator(figure).get_by_role("button", name="Copy link to this view").press("Enter")
-    tab.wait_for_function("location.search.includes('view=')")
+    tab.wait_for_function("location.search.includes('figure=')")
     return tab.evaluate("location.search + location.hash")
 
 
@@ -40,6 +40,18 @@ def test_a_link_shows_what_was_seen_there(at):
     assert tab.locator(FIGURE).get_by_label("scale").input_value() == "1/√d_head"
     assert tab.evaluate("document.activeElement.id") == "live-scale-lab"
     assert 0 <= tab.locator(FIGURE).bounding_box()["y"] < 300
+
+
+def test_a_setting_called_view_does_not_hide_which_figure_is_meant(at, tab):
+    page, figure = "notebooks/01_from_averages_to_attention.html", "#live-head-explorer"
+    at("", page)
+    tab.locator(figure).get_by_label("draw as").select_option("lines")
+    link = copied(tab, figure)
+    assert "figure=live-head-explorer" in link
+    at()
+    at(link, page)
+    assert said(tab, figure) == "As the link shows it."
+    assert tab.locator(figure).get_by_label("draw as").input_value() == "lines"
 
 
 def test_a_phone_is_brought_there_too(at, tab):

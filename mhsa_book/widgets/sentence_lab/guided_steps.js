@@ -11,8 +11,8 @@ export const LOOKED = 2;
  * A sentence of the walk, about one of the last words.
  * @type {(text: string, last: string, other: string, meant: string) => string}
  */
-export function filled(text, last, other, meant) {
-  const words = /** @type {Record<string, string>} */ ({ last, other, meant });
+export function filled(text, last, other, meant, asked) {
+  const words = /** @type {Record<string, string>} */ ({ last, other, meant, asked });
   return text.replace(/\{(\w+)\}/g, (_, name) => words[name]);
 }
 

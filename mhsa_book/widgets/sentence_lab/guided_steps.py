@@ -15,8 +15,8 @@ STEPS = (
     ),
     (
         "Attend",
-        "Each head compares q of “{last}” with k of every word: the scores. They become "
-        "weights, below them, which sum to 1: how much of each word's v “{last}” receives.",
+        "Each head compares q of “{asked}” with k of every word: the scores. They become "
+        "weights, below them, which sum to 1: how much of each word's v “{asked}” receives.",
     ),
     (
         "Other word",
@@ -26,7 +26,7 @@ STEPS = (
     (
         "Concat, W_O",
         "Each head brings a mean of v: z. The three stand side by side: concat. W_O adds them "
-        "up into a new row for “{last}”: the bars say what it has learned.",
+        "up into a new row for “{asked}”: the bars say what it has learned.",
     ),
     (
         "One head off",
@@ -34,14 +34,16 @@ STEPS = (
         "tells “{last}” what it belongs to: that part of the sum is forgotten.",
     ),
 )
-"""The name of each step, and its sentence, in which ``{last}`` is the last word."""
+"""The name of each step, and its sentence, in which ``{last}`` is the last word and
+``{asked}`` the one whose row is shown."""
 
 
-def says(step: int, sentence: int) -> str:
-    """What a step says of a sentence.
+def says(step: int, sentence: int, word: int = -1) -> str:
+    """What a step says of a sentence while one of its words is asked.
 
     >>> says(3, 0)[:36]
     'Press “wide”. Two numbers of its row'
     """
     last, other = (examples.SENTENCES[i][-1] for i in (sentence, 1 - sentence))
-    return STEPS[step][1].format(last=last, other=other, meant=examples.HEADS[0])
+    asked = examples.SENTENCES[sentence][word]
+    return STEPS[step][1].format(last=last, other=other, meant=examples.HEADS[0], asked=asked)

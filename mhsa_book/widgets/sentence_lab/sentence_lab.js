@@ -97,7 +97,7 @@ function render({ model, el: root }) {
     line.show(s, w, step < LOOKED ? -1 : at);
     said.say(step < LOOKED ? "" : text);
     const [last, other] = [s, 1 - s].map((i) => sentences[i][n - 1]);
-    steps.show(step, filled(model.get("steps")[step][1], last, other, jobs[0]));
+    steps.show(step, filled(model.get("steps")[step][1], last, other, jobs[0], sentences[s][w]));
     body.dataset.step = step;
   }
   watch(model, CHOSEN, draw, signal);

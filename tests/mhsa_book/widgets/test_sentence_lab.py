@@ -1,5 +1,6 @@
 """The first minute: the page computes what PyTorch does, and says what Python says."""
 
+import itertools
 from itertools import chain, combinations
 
 import matplotlib.pyplot as plt
@@ -53,11 +54,12 @@ def test_the_page_says_what_python_says_in_every_state():
 
 def test_the_page_says_the_sentences_of_the_steps_that_python_says():
     lab = SentenceLab()
-    states = [(step, s) for step in range(len(lab.steps)) for s in range(2)]
-    lasts = [[lab.sentences[i][-1] for i in (s, 1 - s)] for _, s in states]
+    words = (0, 4, len(lab.sentences[0]) - 1)
+    states = [*itertools.product(range(len(lab.steps)), range(2), words)]
+    lasts = [[lab.sentences[i][-1] for i in (s, 1 - s)] for _, s, _ in states]
     calls = [
-        ("filled", lab.steps[step][1], *last, lab.heads[0])
-        for (step, _), last in zip(states, lasts, strict=True)
+        ("filled", lab.steps[step][1], *last, lab.heads[0], lab.sentences[s][w])
+        for (step, s, w), last in zip(states, lasts, strict=True)
     ]
     assert node("sentence_lab/guided_steps", *calls) == [says(*state) for state in states]
     assert not any(set("{}") & set(says(*state)) for state in states)
