@@ -36,29 +36,65 @@ const core = (text) =>
     .map(stem)
     .join(" ");
 
-// What is called so comes first, then places with every word, then those with some of them.
+// Pages by the names of their topics, and by these names run together: flashattention.
+const joined = (text) => core(text).replaceAll(" ", "");
+const topics = new Map(
+  PAGES.flatMap(({ topics }, i) => topics.map((topic) => [joined(topic), `${i}-0`])),
+);
+
+// The page whose topic was asked for; a mistake in typing is one letter in six.
+function pageAsked(query) {
+  const asked = joined(query);
+  if (topics.has(asked) || asked.length < 5) return topics.get(asked);
+  const near = [...topics.keys()]
+    .map((topic) => ({ topic, far: distance(topic, asked) }))
+    .filter(({ topic, far }) => far <= Math.max(1, topic.length / 6));
+  return topics.get(near.sort((a, b) => a.far - b.far)[0]?.topic);
+}
+
+// Letters to change, add or leave out, or neighbours to exchange (optimal string alignment).
+function distance(one, other) {
+  const rows = [[...other, ""].map((_, j) => j)];
+  for (let i = 1; i <= one.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= other.length; j++) {
+      const change = rows[i - 1][j - 1] + (one[i - 1] === other[j - 1] ? 0 : 1);
+      row[j] = Math.min(change, rows[i - 1][j] + 1, row[j - 1] + 1);
+      const crossed = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      if (crossed) row[j] = Math.min(row[j], rows[i - 2][j - 2] + 1);
+    }
+    rows.push(row);
+  }
+  return rows[one.length][other.length];
+}
+
+// The page on the topic comes first, then what is called so, then places with every word, then those with some of them.
 function find(query) {
   const options = {
     boost: { title: 3, name: 0.5, code: 0.4 },
     prefix: (term) => term.length > 3,
-    fuzzy: (term) => (term.length > 5 ? 0.15 : false),
+    fuzzy: (term) => (term.length > 3 ? 0.2 : false),
     weights: { prefix: 0.3, fuzzy: 0.2 },
     boostDocument: (id) => KINDS[byId.get(id).kind].boost,
   };
   const all = index.search(query, { ...options, combineWith: "AND" });
   const seen = new Set(all.map((hit) => hit.id));
-  const some = index.search(query, options).filter((hit) => !seen.has(hit.id));
+  let some = index.search(query, options).filter((hit) => !seen.has(hit.id));
+  if (!all.length && !some.length) some = index.search(query, { ...options, fuzzy: 0.4 });
   const asked = new Set(tokens(query).map(stem));
-  const called = core(query);
+  const [called, page] = [core(query), pageAsked(query)];
   const begins = query.length > 3 ? query.trim().toLowerCase() : null;
   const named = ({ id }) => {
+    if (id === page) return -1;
     const { title, kind } = byId.get(id);
     if (kind === "api") return 3;
     if (core(title) === called) return 0;
     if (begins === null || !title.toLowerCase().startsWith(begins)) return 3;
     return id.endsWith("-0") ? 1 : 2; // a page before its sections
   };
-  return [...all, ...some]
+  const found = [...all, ...some];
+  if (page && !found.some(({ id }) => id === page)) found.push({ id: page, terms: [] });
+  return found
     .map((hit) => ({ hit, rank: named(hit) }))
     .sort((a, b) => a.rank - b.rank)
     .map(({ hit }) => ({

@@ -2,8 +2,9 @@
 
 Sphinx's own index knows pages: it finds an answer with the forty that stand around it. Here
 every section, entry of the API and word of the glossary is listed with its text; `search.js`
-searches the list and shows the sentence. It comes as a script, so that it works in opened
-files too, and only the search loads it.
+searches the list and shows the sentence. `topics.yml` says what else people call the topic of a
+page: whoever asks for one of these gets the page first. The list comes as a script, so that it
+works in opened files too, and only the search loads it.
 """
 
 import json
@@ -12,12 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import yaml
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.search.en import SearchEnglish
 
 FILE = Path("_static", "sections.js")
+TOPICS = Path(__file__).parents[1] / "topics.yml"
 LEFT_OUT = {"book/verified", "book/references", "book/guide"}  # tables, titles, an index
 KINDS = {  # by the beginning of a page's name, the first that fits
     "notebooks/a3_guide": "guide",
@@ -95,6 +99,20 @@ def places(tree: nodes.document) -> Iterator[list[str]]:
         yield [anchor, words, prose, shown]
 
 
+def topics(written: str) -> dict[str, list[str]]:
+    """The names of each page's topic; a name that two pages claim leads nowhere.
+
+    >>> topics("18_the_cache: [kv cache, gqa]")
+    {'18_the_cache': ['kv cache', 'gqa']}
+    """
+    found: dict[str, list[str]] = yaml.safe_load(written)
+    names = [name for page in found.values() for name in page]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ExtensionError(f"{TOPICS.name} names {twice} for two pages; leave each to one.")
+    return found
+
+
 def read(app: Sphinx, tree: nodes.document, page: str) -> None:
     """Keep the places of a page that is about to be written: its links have their words."""
     if page not in LEFT_OUT:
@@ -102,6 +120,7 @@ def read(app: Sphinx, tree: nodes.document, page: str) -> None:
             "page": app.builder.get_target_uri(page),
             "name": app.env.titles[page].astext(),
             "kind": kind(page),
+            "topics": app.env.book_topics.get(page, []),  # type: ignore[attr-defined]
             "places": list(places(tree)),
         }
 
@@ -114,6 +133,8 @@ def write(app: Sphinx, exception: Any) -> None:
         for page in order:  # those that were not written again in this build
             if page not in kept and page not in LEFT_OUT:
                 read(app, app.env.get_and_resolve_doctree(page, app.builder), page)
+        if lost := app.env.book_topics.keys() - kept.keys():  # type: ignore[attr-defined]
+            raise ExtensionError(f"{TOPICS.name} names pages that are not there: {lost}.")
         found = [kept[page] for page in order if page in kept]
         stop, pages = json.dumps(sorted(SearchEnglish.stopwords)), json.dumps(found)
         script = (
@@ -125,6 +146,7 @@ def write(app: Sphinx, exception: Any) -> None:
 def begin(app: Sphinx) -> None:
     """Nothing is listed yet, and the builder makes no index of its own."""
     app.env.book_places = {}  # type: ignore[attr-defined]
+    app.env.book_topics = topics(TOPICS.read_text("utf-8"))  # type: ignore[attr-defined]
     app.builder.search = False  # type: ignore[attr-defined]
 
 

@@ -49,6 +49,53 @@ FOUND = {
 }
 
 
+# Names of topics, also those that other libraries use, and mistakes in typing.
+TOPICS = {
+    "causal mask": "06_masks",
+    "padding mask": "06_masks",
+    "causal masking": "06_masks",
+    "attn_mask": "06_masks",
+    "look-ahead mask": "06_masks",
+    "multi query attention": "18_the_cache",
+    "multi-query attention": "18_the_cache",
+    "MQA": "18_the_cache",
+    "GQA": "18_the_cache",
+    "grouped query attention": "18_the_cache",
+    "KV cache": "18_the_cache",
+    "kv-cache": "18_the_cache",
+    "KV heads": "18_the_cache",
+    "num_key_value_heads": "18_the_cache",
+    "RoPE": "18_the_cache",
+    "rotary embeddings": "18_the_cache",
+    "FlashAttention": "16_fused",
+    "flash attention": "16_fused",
+    "SDPA": "16_fused",
+    "nan": "a3_guide_masks",
+    "MLA": "19_the_latent_cache",
+    "o_proj": "08_w_o",
+    "out_proj": "08_w_o",
+    "residual stream": "08_w_o",
+    "head_dim": "04_split",
+    "num_heads must divide": "04_split",
+    "attention scores": "05_attend",
+    "softmax": "05_attend",
+    "cross attention": "10_in_a_transformer",
+    "cross-attention": "10_in_a_transformer",
+    "induction head": "13_induction",
+    "attention sink": "25_where_it_goes_next",
+    "what is attention": "01_from_averages_to_attention",
+    "self-attention": "01_from_averages_to_attention",
+    "multi-head attention": "02_why_more_than_one_head",
+    "head pruning": "12b_which_heads_can_go",
+    "tensor parallelism": "20_heads_across_devices",
+    "atention": "01_from_averages_to_attention",
+    "flash atention": "16_fused",
+    "casual mask": "06_masks",
+    "mulit-head attention": "02_why_more_than_one_head",
+    "sofmax": "05_attend",
+}
+
+
 def ask(tab, query):
     """Type a query, and return the addresses of the places that are shown."""
     tab.fill("#search-form input", query)
@@ -71,6 +118,30 @@ def test_a_symptom_leads_to_the_place_that_answers(tab, address, say):
     say("Search", [f"{first} of {len(FOUND)} symptoms lead to their place at once"])
     assert len(FOUND) >= 40
     assert {q: places[q][:FIRST] for q in FOUND if rank[q] >= FIRST} == {}
+
+
+def test_a_topic_leads_to_its_page(tab, address):
+    tab.goto(f"{address}/search.html", wait_until="load")
+    first = {query: ask(tab, query)[:1] for query in TOPICS}
+    missed = {
+        query: first[query] for query, page in TOPICS.items() if page not in first[query][0]
+    }
+    assert missed == {}
+
+
+def test_every_name_of_a_topic_leads_to_the_page_that_has_it(tab, address):
+    tab.goto(f"{address}/search.html", wait_until="load")
+    wrong = tab.evaluate(
+        "PAGES.flatMap(({topics, page}) => topics.map(topic => [topic, page]))"
+        ".filter(([topic, page]) => find(topic)[0].place.page !== page)"
+    )
+    assert wrong == []
+
+
+def test_a_mistake_in_typing_does_not_empty_the_list(tab, address):
+    tab.goto(f"{address}/search.html", wait_until="load")
+    for query in ("atention", "sofmax", "roatry", "prunning", "perplexty", "tranformer"):
+        assert len(ask(tab, query)) >= 3, query
 
 
 def test_a_chapter_and_the_guide_come_before_the_api(tab, address):
