@@ -16,6 +16,7 @@ KINDS = {
     "Remember": "book-remember",
     "Careful": "book-careful",
     "Often said": "book-often-said",
+    "A claim": "book-often-said",
 }
 
 
