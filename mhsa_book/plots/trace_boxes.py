@@ -1,5 +1,6 @@
 """The shape pipeline: one box for each wire of a trace."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -35,9 +36,9 @@ def pipeline(wires: Wires, here: Sequence[str] = ()) -> None:
 
     The sides of a box grow with the square root of its last two sizes, on one scale for all
     boxes; batch and heads are sheets behind it. Each side has the colour of its axis. A dashed
-    outline is a view, a solid one a copy, a filled box (query × key) grows with the square of
-    the length. The wires ``here`` are marked "you are here". Raises ``ValueError`` if nothing
-    was traced, or no such wire.
+    outline is a view, a solid one new memory, a filled box (query × key) grows with the square
+    of the length. Arrows lead from what a wire is made of. The wires ``here`` are marked "you
+    are here". Raises ``ValueError`` if nothing was traced, or no such wire.
 
     >>> import torch
     >>> from mhsa_lib import MultiHeadAttention, trace
@@ -71,6 +72,7 @@ def pipeline(wires: Wires, here: Sequence[str] = ()) -> None:
     top = start
     for row in rows:
         _draw_row(ax, row, top, lane, scale, here)
+        _draw_arrows(ax, row, top, lane)
         top += lane * max(map(len, row))
     fig.legend(
         handles=handles,
@@ -116,18 +118,61 @@ def _width(column: Column) -> float:
 def _draw_row(
     ax: Any, row: list[Column], top: float, lane: float, scale: float, here: Sequence[str]
 ) -> None:
-    n_lanes, left = max(map(len, row)), 0.0
-    middle = top + (n_lanes - 1) * lane / 2 + NAME + LARGEST / 2
-    for i, column in enumerate(row):
-        if i:
-            arrow = {"arrowstyle": "->", "color": style.FAINT}
-            ax.annotate("", (left + 0.1, middle), (left - 0.08, middle), arrowprops=arrow)
-        first = top + (n_lanes - len(column)) * lane / 2
+    left = 0.0
+    for column in row:
+        first = _first_lane(row, column, top, lane)
         for j, step in enumerate(column):
             if step.wire in here:
                 _mark(ax, left, first + lane * j, _width(column), lane, step.wire == here[0])
             _box(ax, step, left + 0.12, first + lane * j, scale)
         left += _width(column)
+
+
+def _first_lane(row: list[Column], column: Column, top: float, lane: float) -> float:
+    return top + (max(map(len, row)) - len(column)) * lane / 2
+
+
+def _draw_arrows(ax: Any, row: list[Column], top: float, lane: float) -> None:
+    """From each wire of a column to those of the next that are made of it."""
+    left, arrow = 0.0, {"arrowstyle": "->", "color": style.FAINT}
+    for before, column in itertools.pairwise(row):
+        left += _width(before)
+        for j, step in enumerate(column):
+            for i, source in enumerate(before):
+                if source in _sources(step, before):
+                    start, end = (
+                        _first_lane(row, each, top, lane) + lane * n + NAME + LARGEST / 2
+                        for each, n in ((before, i), (column, j))
+                    )
+                    ax.annotate("", (left + 0.1, end), (left - 0.08, start), arrowprops=arrow)
+    _draw_values_to_z(ax, row, top, lane)
+
+
+def _draw_values_to_z(ax: Any, row: list[Column], top: float, lane: float) -> None:
+    """The values go below the scores and weights, which they wait for, and up into z."""
+    starts = [0.0, *itertools.accumulate(map(_width, row))]
+    places = {step.wire: (at, j) for at, each in enumerate(row) for j, step in enumerate(each)}
+    values = [wire for wire in places if wire[0] == "v" and places[wire][1] == 2]
+    if "z" not in places or not values:
+        return
+    (v, j), (z, _) = places[values[-1]], places["z"]
+    level = _first_lane(row, row[v], top, lane) + lane * j + NAME + LARGEST / 2
+    x, y = starts[z] + 0.12 + LARGEST / 3, _first_lane(row, row[z], top, lane) + lane
+    ax.plot((starts[v + 1] - 0.08, x), (level, level), color=style.FAINT, linewidth=1)
+    arrow = {"arrowstyle": "->", "color": style.FAINT, "shrinkA": 0}
+    ax.annotate("", (x, y), (x, level), arrowprops=arrow)
+
+
+def _sources(step: Step, before: Column) -> Column:
+    """What a wire is made of among those one column to the left.
+
+    Queries come from queries, keys from keys, values from values. Scores take queries and keys:
+    the values wait for the weights.
+    """
+    alike = [source for source in before if source.wire[0] == step.wire[0]]
+    if step.wire[0] in "qkv" and alike:
+        return alike
+    return [source for source in before if len(before) == 1 or source.wire[0] != "v"]
 
 
 def _mark(ax: Any, left: float, top: float, width: float, lane: float, first: bool) -> None:
@@ -163,11 +208,11 @@ def _box(ax: Any, step: Step, left: float, top: float, scale: float) -> None:
 
 
 def _handles(steps: list[Step]) -> list[Any]:
-    """What the legend names: every axis once, view and copy, and what grows."""
+    """What the legend names: every axis once, view and new memory, and what grows."""
     known = {axis: size for step in steps for axis, size in step.axes.items()}
     return [
         *(Patch(color=_colour(axis), label=_text(axis, size)) for axis, size in known.items()),
-        Line2D([], [], color=style.INK, linewidth=2, label="copy"),
+        Line2D([], [], color=style.INK, linewidth=2, label="new memory"),
         Line2D([], [], color=style.INK, linewidth=2, linestyle=VIEW, label="view"),
         Patch(facecolor=GROWS, edgecolor=style.FAINT, label="query × key"),
     ]

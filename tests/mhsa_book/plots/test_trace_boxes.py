@@ -1,5 +1,7 @@
 """The pipeline shows every wire at its size, by axis, and what is a copy."""
 
+import itertools
+
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
@@ -77,3 +79,33 @@ def test_heads_are_sheets():
     _, three = traced(n_heads=3)
     plots.pipeline(three)
     assert len(fronts(drawn().axes[0])) == 5 + 6 * 3
+
+
+def test_arrows_lead_from_what_a_wire_is_made_of():
+    _, wires = traced()
+    columns = trace_boxes._columns([*wires.steps.values()])
+    made_of = {
+        step.wire: [source.wire for source in trace_boxes._sources(step, before)]
+        for before, column in itertools.pairwise(columns)
+        for step in column
+    }
+    assert made_of == {
+        "q_heads": ["q"],
+        "k_heads": ["k"],
+        "v_heads": ["v"],
+        "scores": ["q_heads", "k_heads"],
+        "weights": ["scores"],
+        "z": ["weights"],
+        "concat": ["z"],
+        "y": ["concat"],
+    }
+
+
+def test_values_reach_z_past_the_weights():
+    _, wires = traced()
+    plots.pipeline(wires)
+    ax = drawn().axes[0]
+    (level,) = [line for line in ax.lines if line.get_linewidth() == 1]
+    names = {text.get_text(): text.get_position() for text in ax.texts}
+    assert names["v_heads"][0] < level.get_xdata()[0] < names["scores"][0]
+    assert names["z"][0] < level.get_xdata()[1] < names["concat"][0]
