@@ -1,7 +1,5 @@
 """The contents beside every page, and the way through it: chapter 7 stands there as 07."""
 
-import re
-
 import pytest
 
 from tools.check.pages import SITE
@@ -59,14 +57,6 @@ def test_the_first_page_leads_to_the_first_chapter(pages):
     words, file = arrow(pages[FIRST], "right-next")
     assert file.name == "00_primer.html"
     assert words == "00 Primer"
-
-
-def test_the_first_page_says_how_long_its_paths_are(pages):
-    said = [lead.text for lead in pages[FIRST].soup.select("article p > strong")]
-    times = [int(found[1]) for lead in said if (found := re.search(r": (\d+) minutes", lead))]
-    assert len(times) == 2
-    some, all_of_two_parts = times
-    assert some < all_of_two_parts
 
 
 def test_an_arrow_and_a_sentence_call_a_chapter_as_the_contents_do(named, pages, chapters):

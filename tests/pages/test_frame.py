@@ -21,20 +21,6 @@ def facts(page):
     return {a.text: str(a["href"]) for a in page.soup.select(".book-facts a")}
 
 
-def test_every_chapter_says_how_long_it_takes(chapters):
-    times = {
-        page.name: page.soup.select_one("h1 + .book-facts .book-time")
-        for page in chapters
-        if re.match(r"notebooks/\d", page.name)  # nobody reads the appendix from end to end
-    }
-    assert times
-    assert [name for name, time in times.items() if time is None] == []
-    minutes = {
-        name: re.match(r"(\d+) min to read and run", t.text) for name, t in times.items()
-    }
-    assert [name for name, said in minutes.items() if said is None] == []
-
-
 def test_every_chapter_can_be_downloaded_as_its_plain_edition(chapters):
     for page in chapters:
         link = page.soup.select_one(".book-facts a[download]")

@@ -19,7 +19,7 @@ from tools.build.notebooks import code_cells, notebooks, tags
 
 HIDDEN = {"remove-cell", "remove-input", "hide-cell", "hide-input"}
 WORDS_A_MINUTE = 220
-"""As on the pages, where formulas, figures and cells take their time as well."""
+"""Of prose alone: formulas, figures, cells and exercises take their time as well."""
 
 
 def words(nb: Any) -> int:
@@ -32,20 +32,12 @@ def visible(nb: Any) -> list[int]:
     return [len([line for line in c.source.splitlines() if line.strip()]) for c in cells]
 
 
-def printed_minutes(stem: str, site: Path = ROOT / "_build" / "html" / "notebooks") -> str:
-    """Return the reading time on the built page, or a dash where nothing is built."""
-    page = site / f"{stem}.html"
-    text = page.read_text(encoding="utf-8") if page.exists() else ""
-    found = re.search(r'class="book-time"[^>]*>\s*(\d+) min', text)
-    return found[1] if found else "–"
-
-
 def chapter(path: Path) -> str:
     """Return a row for one notebook."""
     nb = nbformat.read(path, as_version=4)
     n_words, lengths = words(nb), visible(nb)
     at_least, longest = n_words / WORDS_A_MINUTE, max(lengths, default=0)
-    row = f"{path.stem:32}{n_words:7,}{at_least:7.0f}{printed_minutes(path.stem):>7}"
+    row = f"{path.stem:32}{n_words:7,}{at_least:7.0f}"
     return f"{row}{len(lengths):7}{longest:7}"
 
 
