@@ -70,7 +70,7 @@ def packages(root: Path = ROOT) -> list[str]:
 
 
 def main() -> int:
-    header = f"{'words':>7}{'min ≥':>7}{'page':>7}{'cells':>7}{'longest':>8}"
+    header = f"{'words':>7}{'min ≥':>7}{'cells':>7}{'longest':>8}"
     print(f"{'chapter':32}{header}", *map(chapter, notebooks()), sep="\n")
     header = f"{'files':>7}{'lines':>8}  comments in 100 lines"
     print(f"\n{'package':32}{header}", *packages(), sep="\n")
