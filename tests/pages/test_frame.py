@@ -165,3 +165,23 @@ def test_nothing_moves_for_those_who_asked_for_it(tab, served):
       return times.some(t => parseFloat(t) > 0.001) || style.scrollBehavior === 'smooth';
     }).map(e => e.outerHTML.slice(0, 80))""")
     assert slow == []
+
+
+def test_every_field_has_an_address_and_words(tab, served):
+    """A browser that fills in forms, and a voice that is told "press …", need both."""
+    bare = {}
+    for stem in (
+        "01_from_averages_to_attention",
+        "09_the_whole_pass",
+        "11_heads_of_a_real_model",
+    ):
+        tab.goto(f"{served}/notebooks/{stem}.html", wait_until="load")
+        settle(tab)
+        bare[stem] = tab.evaluate(FIELDS)
+    assert bare == dict.fromkeys(bare, [])
+
+
+FIELDS = """() => [...document.querySelectorAll("input, select, textarea")].filter((field) =>
+  !(field.name || field.id)
+  || !(field.ariaLabel || [...field.labels].some((one) => one.textContent.trim()))
+).map((field) => field.outerHTML)"""

@@ -23,7 +23,7 @@ function rich(text) {
 function answering(model) {
   const answer = /** @type {Answer} */ (model.get("answer"));
   const options = /** @type {string[]} */ (model.get("options"));
-  const field = el("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+  const field = el("input", { type: "text", id: uid(), autocomplete: "off", spellcheck: "false" });
   const name = uid();
   const radios = options.map((option) => el("input", { type: "radio", name, value: option }));
   const picks = radios.map((radio, i) => el("label", {}, radio, el("span", {}, rich(options[i]))));

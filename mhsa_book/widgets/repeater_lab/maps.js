@@ -2,7 +2,7 @@
 // Weights as pictures: all heads small, each with its switch, and one of them large.
 
 import { channels, weightColour } from "../shared/colours.js";
-import { el, svg } from "../shared/elements.js";
+import { el, svg, uid } from "../shared/elements.js";
 import { clamp, upTo } from "../shared/numbers.js";
 import { write } from "../shared/traits.js";
 import { headName } from "./guesses.js";
@@ -45,7 +45,7 @@ function card(model, head, habit, signal) {
   const label = `Enlarge ${headName(head)}, ${habit}`;
   const show = el("button", { type: "button", class: "mhsa-map", "aria-label": label }, canvas);
   show.addEventListener("click", () => write(model, "large", head), { signal });
-  const box = el("input", { type: "checkbox" });
+  const box = el("input", { type: "checkbox", id: uid() });
   const turn = () => {
     const off = /** @type {HeadAt[]} */ (model.get("off"));
     const others = off.filter((one) => !sameHead(one, head));

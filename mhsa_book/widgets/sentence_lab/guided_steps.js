@@ -9,7 +9,7 @@ import { stepButtons } from "../shared/stepper.js";
 export const LOOKED = 2;
 /**
  * A sentence of the walk, about one of the last words.
- * @type {(text: string, last: string, other: string, meant: string) => string}
+ * @type {(text: string, last: string, other: string, meant: string, asked: string) => string}
  */
 export function filled(text, last, other, meant, asked) {
   const words = /** @type {Record<string, string>} */ ({ last, other, meant, asked });

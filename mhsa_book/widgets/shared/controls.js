@@ -30,7 +30,7 @@ export function choice({ label, options, value, signal, change }) {
  *   change: (on: boolean) => void }} about
  */
 export function check({ label, value, signal, change }) {
-  const box = el("input", { type: "checkbox" });
+  const box = el("input", { type: "checkbox", id: uid() });
   /** @type {(on: boolean) => void} */
   const show = (on) => {
     box.checked = on;

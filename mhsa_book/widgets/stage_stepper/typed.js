@@ -44,7 +44,7 @@ export function typing({ signal, place, stands, put, leave }) {
   const id = uid();
   // The keypad of numbers has no minus sign on every phone.
   const about = { type: "text", id, inputmode: "text", autocomplete: "off" };
-  const [label, typed] = [el("label", { for: id }), el("input", about)];
+  const [label, typed] = [el("label", { for: id }, "no number chosen"), el("input", about)];
   const field = el("span", { class: "mhsa-field" }, label, typed);
   const mistake = notice({ signal });
 
