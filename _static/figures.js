@@ -78,7 +78,8 @@ const living = (() => {
     const node = document.createElement("div");
     const said = document.createElement("span");
     said.setAttribute("role", "status");
-    const typed = Object.values(rules).some(({ own }) => own) ? ", without typed numbers" : "";
+    const own = Object.values(rules).some(({ own }) => own) ? "typed numbers" : "";
+    const without = el.dataset.mhsaWithout ?? own;
     async function copy() {
       const link = viewLink(location.href, el.id, state, rules);
       const there = showAddress(link);
@@ -95,7 +96,11 @@ const living = (() => {
       say(el, "As at the start.");
     });
     node.className = "mhsa-foot";
-    node.append(back, button(`Copy link to this view${typed}`, copy), said);
+    node.append(
+      back,
+      button(`Copy link to this view${without && `, without ${without}`}`, copy),
+      said,
+    );
     return node;
   }
 

@@ -42,6 +42,9 @@ WORDS = re.compile(rf"^ *//.*\n|^ *{COMMENT}\n|{COMMENT} ?|^ +", re.MULTILINE)
 class Figure(anywidget.AnyWidget):
     """What all figures share; a figure declares traits, ``alt`` and ``still``."""
 
+    not_in_a_link = ""
+    """What a link to a view leaves out, in words: its button says so."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # Set here and not on the class: an import of all figures should not read their scripts.
         self._esm, self._css = self.code("js"), self.code("css")
@@ -91,7 +94,7 @@ class Figure(anywidget.AnyWidget):
     def rules(self) -> dict[str, Rule]:
         """The traits that a reload or a link brings back, and which values each may have.
 
-        A trait that is an ``Int`` with both ends, an ``Enum`` or a ``Bool`` is there by itself;
+        A number with both ends, an ``Enum`` or a ``Bool`` is there by itself;
         a figure adds others, or takes away what its reader does not set.
         """
         found = {name: rule_of(self.traits()[name]) for name in self.state()}
@@ -104,11 +107,12 @@ class Figure(anywidget.AnyWidget):
         data = json.dumps(self.state(), allow_nan=False, default=_base64, ensure_ascii=False)
         rules = json.dumps(self.rules(), ensure_ascii=False, separators=(",", ":"))
         rules = escape(rules, quote=False).replace("'", "&#39;")
+        without = f' data-mhsa-without="{self.not_in_a_link}"' if self.not_in_a_link else ""
         styles = "".join(_piece("style", piece, "css") for piece in self.pieces())
         scripts = "".join(_piece("script", piece, "js") for piece in (*self.pieces(), LOADER))
         return (
             f'{styles}<div class="mhsa-figure mhsa-{name}" data-mhsa-figure="{keys}"'
-            f" data-mhsa-rules='{rules}'>"
+            f" data-mhsa-rules='{rules}'{without}>"
             f"<noscript>{self.without_script()}</noscript>"
             f'<script type="application/json">{_inert(data)}</script></div>{scripts}'
         )

@@ -4,9 +4,10 @@ A rule is JSON that stands beside a figure on its page, where ``_static/views.js
 """
 
 from collections.abc import Sequence
+from math import isinf
 from typing import Any
 
-from traitlets import Bool, Enum, Int, TraitType
+from traitlets import Bool, Enum, Float, Int, TraitType
 
 Rule = dict[str, Any]
 
@@ -73,6 +74,8 @@ def rule_of(trait: "TraitType[Any, Any]") -> Rule | None:
         rule = one_of(trait.values or ())
     elif isinstance(trait, Int) and trait.min is not None and trait.max is not None:
         rule = whole(trait.min, trait.max)
+    elif isinstance(trait, Float) and not isinf(trait.min) and not isinf(trait.max):
+        rule = number(trait.min, trait.max)
     else:
         return None
     return or_none(rule) if trait.allow_none else rule

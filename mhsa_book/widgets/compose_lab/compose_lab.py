@@ -12,6 +12,7 @@ from mhsa_book import examples, plots
 from mhsa_book.transformer.checks import whole_characters
 from mhsa_book.widgets.compose_lab.layer import check, drawn, factors
 from mhsa_book.widgets.figure import Figure
+from mhsa_book.widgets.rules import Rule, whole
 from mhsa_lib.variants.composed import Compose, Gate, LowRank, Static
 
 
@@ -63,6 +64,11 @@ class ComposeLab(Figure):
             tokens=list(tokens),
             **({"maps": factors(compose, x, len(weights))} | given),
         )
+
+    def rules(self) -> dict[str, Rule]:
+        """What a reload or a link may bring back, as ``Figure.rules``."""
+        token = whole(0, len(self.tokens) - 1)
+        return super().rules() | {"query": token, "key": token}
 
     @validate("query", "key")
     def _exists(self, proposal: Any) -> int:

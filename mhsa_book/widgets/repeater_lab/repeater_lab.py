@@ -31,6 +31,8 @@ class RepeaterLab(Figure):
     >>> lab.off = [[0, 2]]  # the previous-token head
     """
 
+    not_in_a_link = "the text"
+
     text = Unicode().tag(sync=True)
     off = List(List(Int())).tag(sync=True)
     large = List(Int(), default_value=[1, 3]).tag(sync=True)

@@ -11,6 +11,7 @@ from traitlets import Float, Int, List, TraitError, validate
 from mhsa_book import examples, plots
 from mhsa_book.transformer.checks import whole_characters
 from mhsa_book.widgets.figure import Figure
+from mhsa_book.widgets.rules import Rule, items, number, whole
 from mhsa_book.widgets.scores_lab.rules import HIGHEST, RULES, weights
 
 MOST = 20
@@ -67,12 +68,18 @@ class ScoresLab(Figure):
         chosen = {"key": row.index(max(row))} | chosen
         super().__init__(tokens=words, scores=row, values=numbers, **chosen)
 
+    def rules(self) -> dict[str, Rule]:
+        """What a reload or a link may bring back, as ``Figure.rules``."""
+        n = len(self.tokens)
+        key, scores = whole(0, n - 1), items(number(-HIGHEST, HIGHEST), n, n)
+        return super().rules() | {"key": key, "removed": items(key, n), "scores": scores}
+
     @validate("scores", "values")
     def _numbers(self, proposal: Any) -> list[float]:
-        for number in proposal.value:
-            if not isfinite(number) or abs(number) > HIGHEST:
+        for one in proposal.value:
+            if not isfinite(one) or abs(one) > HIGHEST:
                 raise TraitError(
-                    f"{proposal.trait.name} hold {number}, which is not from {-HIGHEST:.0f} to "
+                    f"{proposal.trait.name} hold {one}, which is not from {-HIGHEST:.0f} to "
                     f"{HIGHEST:.0f}; use the factor for larger scores."
                 )
         if len(proposal.value) != len(self.tokens):

@@ -87,7 +87,12 @@ class SentenceLab(Figure):
         """What a reload or a link may bring back, as ``Figure.rules``."""
         n, words, heads = len(self.x), len(self.x[0]), len(self.heads)
         off = items(whole(0, heads - 1), heads)
-        return {"sentence": whole(0, n - 1), "word": whole(0, words - 1), "off": off}
+        return {
+            "step": whole(0, len(self.steps) - 1),
+            "sentence": whole(0, n - 1),
+            "word": whole(0, words - 1),
+            "off": off,
+        }
 
     @property
     def alt(self) -> str:

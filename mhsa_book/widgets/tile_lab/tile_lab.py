@@ -7,6 +7,7 @@ from traitlets import Int, List, Unicode, validate
 from mhsa_book import plots
 from mhsa_book.costs import tiles
 from mhsa_book.widgets.figure import Figure
+from mhsa_book.widgets.rules import Rule, one_of
 from mhsa_lib.masks.structure import NO_LIMIT, Band
 
 TABLES = {
@@ -44,6 +45,10 @@ class TileLab(Figure):
     def __init__(self, **choices: Any) -> None:
         tables = [{"name": name, **sizes} for name, sizes in TABLES.items()]
         super().__init__(tables=tables, **choices)
+
+    def rules(self) -> dict[str, Rule]:
+        """What a reload or a link may bring back, as ``Figure.rules``."""
+        return super().rules() | {"table": one_of([*TABLES]), "mask": one_of(MASKS)}
 
     @validate("table", "mask")
     def _is_a_choice(self, proposal: Any) -> Any:

@@ -40,6 +40,8 @@ class TranslatorLab(Figure):
     False
     """
 
+    not_in_a_link = "the sentence"
+
     sentence = Unicode().tag(sync=True)
     greeting = Unicode().tag(sync=True)
     off: "List[Any]" = List(Unicode()).tag(sync=True)

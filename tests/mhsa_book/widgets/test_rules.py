@@ -127,7 +127,7 @@ def test_a_link_holds_what_was_set_and_leaves_out_what_was_typed():
     link, back, other = page(script, [state, rules])
     assert back == {name: state[name] for name in ("d", "t", "on", "off")}
     assert other is None
-    assert link.startswith("file:///a/b.html?view=live-x&d=3&")
+    assert link.startswith("file:///a/b.html?figure=live-x&d=3&")
     assert link.endswith("#live-x")
     assert [part for part in ("found", "x=0.5", "<", "large") if part in link] == []
 
