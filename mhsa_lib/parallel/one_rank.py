@@ -1,10 +1,5 @@
 """What one rank holds: its heads as an attention of their own.
 
-Until W_O no head reads another, so any group of heads, with its rows of W_Q, W_K and W_V and
-its columns of W_O, is an attention by itself, and the outputs of all groups add up to that of
-the whole. Rows and columns are those of ``nn.Linear``; in the formulas, y = xW, they are
-exchanged.
-
 Source: Shoeybi et al., "Megatron-LM", section 3, arXiv 1909.08053.
 """
 
@@ -33,9 +28,12 @@ LATENT: copying.Classes = copying.LATENT | {
 def shard_of(attention: Any, rank: int, ranks: int) -> Any:
     """Return a copy of the heads of one rank: the same kind of attention, with fewer heads.
 
-    ``b_O`` is in the shard of rank 0 and zero in the others, or the sum would have it once per
-    rank. A latent is whole in every shard, with all that makes it, because every head reads all
-    of it. Raises ``ValueError`` as ``divisible`` does, and for a rank that does not exist.
+    Until W_O no head reads another, so any group of heads, with its rows of the weights of W_Q,
+    W_K and W_V and its columns of that of W_O, is an attention by itself, and the outputs of
+    all groups add up to that of the whole. ``b_O`` is in the shard of rank 0 and zero in the
+    others, or the sum would have it once per rank. A latent is whole in every shard, with all
+    that makes it, because every head reads all of it. Raises ``ValueError`` as ``divisible``
+    does, and for a rank that does not exist.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> mha, x = MultiHeadAttention(12, 4, bias=True), torch.randn(6, 12)

@@ -1,9 +1,5 @@
 """Heads on several devices: every rank keeps some heads, and one all-reduce joins them.
 
-Concat then W_O is a sum over heads, so it is a sum over ranks: one all-reduce forward. ``x``
-enters every rank, so its gradient is a sum over ranks: one all-reduce backward. Between the
-two, no rank waits for another.
-
 Source: Shoeybi et al., "Megatron-LM", section 3, arXiv 1909.08053.
 """
 
@@ -30,8 +26,10 @@ from mhsa_lib.variants.latent import LatentAttention
 def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     """Leave on every rank of ``mesh`` some of the heads; outputs and gradients stay the same.
 
-    Every rank calls this, then the result, with the same ``x`` and a mask of all heads. Weights
-    are those of rank 0. A cache holds the heads of its rank.
+    Concat then W_O is a sum over heads, so it is a sum over ranks: one all-reduce forward.
+    ``x`` enters every rank, so its gradient is a sum over ranks: one all-reduce backward. Every
+    rank calls this, then the result, with the same ``x`` and a mask of all heads. Weights are
+    those of rank 0. A cache holds the heads of its rank.
 
     The five stages, also with grouped heads or rotary positions, are changed in place by
     torch's column- and row-parallel styles; their parameters become ``DTensor``. A fused or a
@@ -123,7 +121,7 @@ def _with_summed_gradient(t: Tensor, mesh: DeviceMesh) -> Tensor:
 
 
 def _summed(part: DTensor) -> Tensor:
-    """Return the sum of what all ranks have; the all-reduce has ended when this returns."""
+    # Not by RowwiseParallel itself, whose result may still be on its way when it returns.
     return part.redistribute(part.device_mesh, [Replicate()]).to_local()
 
 
@@ -132,8 +130,9 @@ def _enter(module: nn.Module, enter: Callable[[Tensor], Tensor]) -> None:
 
     def change(given: dict[str, Any]) -> None:
         tensors = {n: given[n] for n in ("x", "context") if isinstance(given.get(n), Tensor)}
-        entered = {id(t): enter(t) for t in {id(t): t for t in tensors.values()}.values()}
-        given.update({name: entered[id(t)] for name, t in tensors.items()})
+        # Each once, and in one order: backward the ranks must meet in the same sums.
+        entered = {t: enter(t) for t in dict.fromkeys(tensors.values())}
+        given.update({name: entered[t] for name, t in tensors.items()})
 
     _change_inputs(module, change)
 

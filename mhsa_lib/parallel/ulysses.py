@@ -1,16 +1,8 @@
 """Tokens on several devices: every rank keeps a block of the text, and heads are exchanged.
 
-Project, split, concat and W_O treat every token alone, so a rank does them for its own tokens.
-Attend needs all tokens, but one head at a time. So an all-to-all before it gives every rank all
-tokens of some heads, and one after it gives every rank all heads of its own tokens back. One
-stage changes::
-
     rank 0: tokens 0-2, all heads  ─┐             ┌─ rank 0: heads 0, 1, all tokens
                                     ├ all-to-all ─┤                                  (and back)
     rank 1: tokens 3-5, all heads  ─┘             └─ rank 1: heads 2, 3, all tokens
-
-Positions are not rotated here: a rotary split would take the first token of every block for the
-first of the text.
 
 Source: Jacobs et al., "DeepSpeed Ulysses", arXiv 2309.14509.
 """
@@ -65,14 +57,19 @@ class ExchangedAttend(nn.Module):
 def exchange_heads(attention: Any, mesh: DeviceMesh) -> Any:
     """Let every rank of ``mesh`` keep a block of the tokens: one stage, attend, is replaced.
 
+    Project, split, concat and W_O treat every token alone, so a rank does them for its own
+    tokens. Attend needs all tokens, but one head at a time, so an all-to-all before it gives
+    every rank all tokens of some heads, and one after it turns that back.
+
     Every rank calls this, then the result with its own block, ``x.chunk(ranks, dim=-2)[rank]``,
     and gets its block of ``y``; a mask is that of the whole text. Weights are those of rank 0,
     whole on every rank, and their gradients are added up.
 
-    Raises ``TypeError`` for another attention than the five stages, and ``ValueError`` for
-    another stage in it, for heads or KV heads that ranks cannot share evenly and for a mesh of
-    several axes, before anything is changed; in a pass ``ValueError`` for blocks of different
-    lengths, and with a cache.
+    Raises, before anything is changed, ``TypeError`` for another attention than the five stages
+    and ``ValueError`` for another stage in it (a rotary split would take the first token of
+    every block for the first of the text), for heads or KV heads that ranks cannot share evenly
+    and for a mesh of several axes; in a pass ``ValueError`` for blocks of different lengths,
+    and with a cache.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> from mhsa_lib.parallel.process_group import process_group

@@ -1,8 +1,4 @@
-"""A trace as plain HTML: a table of its wires, and a map of weights for every head.
-
-Without a stylesheet or a script a trace draws itself in every notebook. Text and lines take the
-colour of the page, so it can be read in dark and in light.
-"""
+"""A trace as plain HTML: a table of its wires, and a map of weights for every head."""
 
 import math
 from dataclasses import dataclass
@@ -29,6 +25,8 @@ class Step(Op):
         return {"query", "key"} <= self.axes.keys()
 
 
+# Inline, so that a trace draws itself in every notebook without a stylesheet or a script. Text
+# and lines take the colour of the page, so it can be read in dark and in light.
 CELL = "padding:.15em .5em;text-align:left;border:0;background:none"
 WORD = CELL + ";white-space:nowrap"
 NUMBER = WORD + ";text-align:right;font-variant-numeric:tabular-nums"
@@ -74,11 +72,9 @@ def _row(row: Step, largest: int) -> str:
         "stride": in_brackets(row.stride),
     }
     # The row's heading is its wire, which a screen reader says with every cell.
-    return (
-        f'<tr><th scope="row" style="{WORD}"><code>{escape(row.name)}</code></th>'
-        + "".join(f'<td style="{STYLES[title]}">{cell}</td>' for title, cell in cells.items())
-        + "</tr>"
-    )
+    heading = f'<th scope="row" style="{WORD}"><code>{escape(row.name)}</code></th>'
+    data = "".join(f'<td style="{STYLES[title]}">{cell}</td>' for title, cell in cells.items())
+    return f"<tr>{heading}{data}</tr>"
 
 
 def _chip(axis: str, size: int | tuple[int, ...]) -> str:
@@ -97,10 +93,10 @@ def _readable_on(colour: str) -> str:
 
 
 def maps(weights: Tensor) -> str:
-    """Return a square for every head, with a cell for every weight: clear is 0, solid is 1.
+    """Return a square for every head of (…, head, query, key), with a cell for every weight.
 
-    ``weights`` are (…, head, query, key); rows are queries, columns are keys. Of several
-    sequences the first is drawn, of many tokens or heads the first ones, and a note says so.
+    Of several sequences the first is drawn, of many tokens or heads the first ones, and a note
+    says so.
 
     >>> import torch
     >>> maps(torch.eye(2)[None]).count("<rect")
