@@ -37,21 +37,13 @@ class ExchangedAttend(nn.Module):
                 "with an attention that is whole, or with one of parallel.parallelize."
             )
         _same_everywhere(self.mesh, q, k)
-        q, k, v = (self.all_tokens(heads) for heads in (q, k, v))
-        return self.all_heads(self.attend(q, k, v, mask))
+        q, k, v = (self.exchange(heads, cut=-3, join=-2) for heads in (q, k, v))
+        return self.exchange(self.attend(q, k, v, mask), cut=-2, join=-3)
 
-    def all_tokens(self, heads: Tensor) -> Tensor:
-        """(…, head, own token, d) → (…, own head, token, d)."""
-        parts = heads.unflatten(-3, (self.mesh.size(), -1)).movedim(-4, 0)
-        # Part i goes to rank i, and what comes from rank i becomes part i.
-        parts = all_to_all(parts.contiguous(), self.mesh.get_group())
-        return parts.movedim(0, -3).flatten(-3, -2)
-
-    def all_heads(self, heads: Tensor) -> Tensor:
-        """(…, own head, token, d) → (…, head, own token, d)."""
-        parts = heads.unflatten(-2, (self.mesh.size(), -1)).movedim(-3, 0)
-        parts = all_to_all(parts.contiguous(), self.mesh.get_group())
-        return parts.movedim(0, -4).flatten(-4, -3)
+    def exchange(self, mine: Tensor, cut: int, join: int) -> Tensor:
+        """Give rank i part i of the axis ``cut``; join the parts that come along another."""
+        parts = torch.stack(mine.chunk(self.mesh.size(), dim=cut))
+        return torch.cat(all_to_all(parts, self.mesh.get_group()).unbind(), dim=join)
 
 
 def exchange_heads(attention: Any, mesh: DeviceMesh) -> Any:
