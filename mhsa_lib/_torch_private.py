@@ -143,14 +143,6 @@ def is_in_place(operation: Any) -> bool:
     return schema.is_mutable
 
 
-def sparse_parts(tensor: Tensor) -> Iterator[Tensor]:
-    """Indices and values of a sparse COO tensor as they lie in memory, not coalesced."""
-    for name in ("_indices", "_values"):
-        part = getattr(tensor, name, None)
-        if part is not None:
-            yield part()
-
-
 def never_compile(function: Any) -> Any:
     """Mark a function that dynamo is to call as it is, without tracing into it."""
     # What torch.compiler.disable sets, which would import the whole compiler.

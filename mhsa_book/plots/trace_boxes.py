@@ -90,8 +90,8 @@ def _columns(steps: list[Step]) -> list[Column]:
     """Wires that are made side by side share a column: q k v, then their heads."""
     columns: list[Column] = []
     for step in steps:
-        last = columns[-1][-1].wire if columns else ""
-        beside = {last[:1], step.wire[0]} <= set("qkv") and last[1:] == step.wire[1:]
+        last = columns[-1][-1].name if columns else ""
+        beside = {last[:1], step.name[0]} <= set("qkv") and last[1:] == step.name[1:]
         if beside:
             columns[-1].append(step)
         else:
@@ -122,8 +122,8 @@ def _draw_row(
     for column in row:
         first = _first_lane(row, column, top, lane)
         for j, step in enumerate(column):
-            if step.wire in here:
-                _mark(ax, left, first + lane * j, _width(column), lane, step.wire == here[0])
+            if step.name in here:
+                _mark(ax, left, first + lane * j, _width(column), lane, step.name == here[0])
             _box(ax, step, left + 0.12, first + lane * j, scale)
         left += _width(column)
 
@@ -200,7 +200,7 @@ def _box(ax: Any, step: Step, left: float, top: float, scale: float) -> None:
         ax.plot((left, left + width), (across, across), color=_colour(column), **line)
     for down in (left, left + width):
         ax.plot((down, down), (y, y + height), color=_colour(row), **line)
-    ax.text(left, top + 0.12, step.wire, fontsize=10, va="center", weight="bold")
+    ax.text(left, top + 0.12, step.name, fontsize=10, va="center", weight="bold")
     for i, (axis, text) in enumerate(zip(step.axes, _texts(step), strict=True)):
         below = top + NAME + LARGEST + 0.1 + LINE * (i + 0.5)
         ax.plot(left + 0.03, below, marker="s", markersize=5, color=_colour(axis))

@@ -1,13 +1,9 @@
 """What one rank holds: its heads as an attention of their own.
 
-Until W_O no head reads another, so any group of heads, with its rows of W_Q, W_K and W_V and
-its columns of W_O, is an attention by itself, and the outputs of all groups add up to that of
-the whole. Rows and columns are those of ``nn.Linear``; in the formulas, y = xW, W_Q, W_K and
-W_V are divided between columns and W_O between rows.
-
 Source: Shoeybi et al., "Megatron-LM", section 3, arXiv 1909.08053.
 """
 
+import math
 from typing import Any
 
 import torch
@@ -32,9 +28,12 @@ LATENT: copying.Classes = copying.LATENT | {
 def shard_of(attention: Any, rank: int, ranks: int) -> Any:
     """Return a copy of the heads of one rank: the same kind of attention, with fewer heads.
 
-    ``b_O`` is in the shard of rank 0 and zero in the others, or the sum would have it once per
-    rank. A latent is whole in every shard, with all that makes it, because every head reads all
-    of it. Raises ``ValueError`` as ``divisible`` does, and for a rank that does not exist.
+    Until W_O no head reads another, so any group of heads, with its rows of the weights of W_Q,
+    W_K and W_V and its columns of that of W_O, is an attention by itself, and the outputs of
+    all groups add up to that of the whole. ``b_O`` is in the shard of rank 0 and zero in the
+    others, or the sum would have it once per rank. A latent is whole in every shard, with all
+    that makes it, because every head reads all of it. Raises ``ValueError`` as ``divisible``
+    does, and for a rank that does not exist.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> mha, x = MultiHeadAttention(12, 4, bias=True), torch.randn(6, 12)
@@ -57,44 +56,24 @@ def shard_of(attention: Any, rank: int, ranks: int) -> Any:
         by_head = [W_Q, split.W_UK, split.W_UV]
     else:
         by_head = [project.W_Q, project.W_K, project.W_V]
-    for W in by_head:
-        copying.keep_features(W, 0, _own(W.out_features, rank, ranks))
-    copying.keep_features(part.W_O, 1, _own(part.W_O.in_features, rank, ranks))
+    for W, axis in (*((W, 0) for W in by_head), (part.W_O, 1)):
+        n = W.weight.shape[axis] // ranks
+        copying.keep_features(W, axis, range(rank * n, (rank + 1) * n))
     if part.W_O.bias is not None and rank > 0:
         part.W_O.bias.data.zero_()
     return with_fewer_heads(part, ranks)
 
 
-def _own(features: int, rank: int, ranks: int) -> range:
-    """Return which of the features of all heads belong to the heads of a rank."""
-    n = features // ranks
-    return range(rank * n, (rank + 1) * n)
-
-
 def with_fewer_heads(attention: Any, ranks: int) -> Any:
-    """Divide the number of heads that the stages name by ``ranks``, in place.
-
-    >>> from mhsa_lib import MultiHeadAttention
-    >>> with_fewer_heads(MultiHeadAttention(12, 4), ranks=2).split
-    Split(n_heads=2)
-    """
+    """Divide the number of heads that the stages name by ``ranks``, in place."""
     for module in (attention, attention.split):
         for name in {"n_heads", "n_kv_heads"} & vars(module).keys():
             setattr(module, name, getattr(module, name) // ranks)
     return attention
 
 
-def mask_of_heads(
-    mask: Any, heads: slice, n_heads: int, device: torch.device | None = None
-) -> Any:
-    """Return the part of a mask for some of ``n_heads`` heads; without heads it is the same.
-
-    >>> by_head = torch.tensor([True, False]).view(2, 1, 1)
-    >>> mask_of_heads(by_head, slice(1, 2), n_heads=2)
-    tensor([[[False]]])
-    >>> mask_of_heads(masks.causal, slice(1, 2), n_heads=2)
-    causal
-    """
+def mask_of_heads(mask: Any, heads: slice, n_heads: int, device: torch.device) -> Any:
+    """Return the part of a mask for some of ``n_heads`` heads; without heads it is the same."""
 
     def differs(allowed: Tensor) -> bool:
         return n_heads > 1 and allowed.ndim > 2 and allowed.shape[-3] == n_heads
@@ -122,7 +101,10 @@ def divisible(attention: Any, ranks: int) -> None:
     """
     checks.positive(ranks=ranks)
     fix = "replace that stage, or leave this attention in one place"
-    not_sharded(attention)
+    is_dtensor = (hasattr(parameter, "to_local") for parameter in attention.parameters())
+    if hasattr(attention, "of_ranks") or any(is_dtensor):
+        name = type(attention).__name__
+        raise ValueError(f"{name} is sharded among ranks already; pass one that is whole.")
     if isinstance(attention, FusedMultiHeadAttention):
         attention = attention.to_attention()
     if isinstance(attention, LatentAttention):
@@ -136,26 +118,14 @@ def divisible(attention: Any, ranks: int) -> None:
             )
     n_heads = attention.n_heads
     n_kv_heads = getattr(attention.split, "n_kv_heads", n_heads)
-    fits = [n for n in range(1, n_kv_heads + 1) if n_heads % n == n_kv_heads % n == 0]
-    if ranks not in fits:
+    shared = math.gcd(n_heads, n_kv_heads)
+    if shared % ranks:
         name, more = f"n_heads={n_heads}", ""
         if n_heads % ranks == 0:
             name = f"n_kv_heads={n_kv_heads}"
             more = "; for more, repeat each head of keys and values first"
+        fits = [str(n) for n in range(1, shared + 1) if shared % n == 0]
         raise ValueError(
             f"{ranks} ranks cannot share {name} evenly; possible numbers of ranks: "
-            f"{', '.join(map(str, fits))}{more}."
+            f"{', '.join(fits)}{more}."
         )
-
-
-def not_sharded(attention: nn.Module) -> None:
-    """Raise ``ValueError`` for an attention that is sharded among ranks already.
-
-    >>> not_sharded(FusedMultiHeadAttention(12, 4))
-    """
-    sharded = [name for name, p in attention.named_parameters() if hasattr(p, "to_local")]
-    what = f"{sharded[0]} is a DTensor, sharded among ranks already" if sharded else ""
-    if getattr(attention, "of_ranks", 1) > 1:
-        what = f"{type(attention).__name__} is a shard, one of {attention.of_ranks}"
-    if what:
-        raise ValueError(f"{what}; pass an attention that is whole.")

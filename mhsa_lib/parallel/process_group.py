@@ -29,12 +29,11 @@ def process_group(timeout: float | int = 60) -> Iterator[DeviceMesh]:
     if device == "cuda":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     # Without torchrun there is no address to meet at, so a store in memory takes its place.
-    alone: Any = {} if "RANK" in os.environ else {"store": dist.HashStore(), "rank": 0}
+    alone: Any = {"store": dist.HashStore(), "rank": 0, "world_size": 1}
     dist.init_process_group(
         "nccl" if device == "cuda" else "gloo",
         timeout=timedelta(seconds=timeout),
-        world_size=int(os.environ.get("WORLD_SIZE", 1)),
-        **alone,
+        **({} if "RANK" in os.environ else alone),
     )
     try:
         yield init_device_mesh(device, (dist.get_world_size(),))

@@ -1,10 +1,5 @@
 """Heads on several devices: every rank keeps some heads, and one all-reduce joins them.
 
-W_Q, W_K and W_V are divided between their columns, W_O between its rows (``shard_of``). Concat
-then W_O is a sum over heads, so it is a sum over ranks: one all-reduce forward. ``x`` enters
-every rank, so its gradient is a sum over ranks: one all-reduce backward. Between the two, no
-rank waits for another.
-
 Source: Shoeybi et al., "Megatron-LM", section 3, arXiv 1909.08053.
 """
 
@@ -31,21 +26,20 @@ from mhsa_lib.variants.latent import LatentAttention
 def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     """Leave on every rank of ``mesh`` some of the heads; outputs and gradients stay the same.
 
-    Every rank calls this, then the result, with the same ``x``. Weights are those of rank 0.
+    Concat then W_O is a sum over heads, so it is a sum over ranks: one all-reduce forward.
+    ``x`` enters every rank, so its gradient is a sum over ranks: one all-reduce backward. Every
+    rank calls this, then the result, with the same ``x`` and a mask of all heads. Weights are
+    those of rank 0. A cache holds the heads of its rank.
 
     The five stages, also with grouped heads or rotary positions, are changed in place by
     torch's column- and row-parallel styles; their parameters become ``DTensor``. A fused or a
     latent attention is not: its shard is a module of the same class with fewer heads, with both
-    sums around it. Of ``b_O`` the one on rank 0 counts and learns. What makes the latents is
-    whole on every rank, so its gradients are added up too.
+    sums around it. There ``clip_grad_norm_`` sees the heads of its rank, so add up the squared
+    norms of all ranks first, or every rank clips by another factor. Every rank drops weights of
+    its own heads: for training with dropout, seed ranks differently.
 
-    A mask is that of all heads. A cache holds the heads of its rank. Every rank drops weights
-    of its own heads: for training with dropout, seed ranks differently. ``clip_grad_norm_``
-    sees all heads where parameters are ``DTensor``; of a fused shard it sees those of its rank,
-    so add up the squared norms of all ranks first, or every rank clips by another factor.
-    Raises ``ValueError``, before anything is changed, where ``divisible`` does, for a mesh of
-    several axes, and for an attention that is sharded already. Over one rank, torch 2.5 itself
-    ends in an ``IndexError``; 2.6 and later do not.
+    Raises ``ValueError``, before anything is changed, where ``divisible`` does and for a mesh
+    of several axes. Over one rank, torch 2.5 itself ends in an ``IndexError``.
 
     >>> import torch
     >>> from mhsa_lib import MultiHeadAttention
@@ -68,13 +62,12 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     for name, parameter in attention.named_parameters():  # torch 2.6 thaws what was frozen
         parameter.requires_grad_(learns[name])
     _enter(attention.project, lambda t: DTensor.from_local(t, mesh, [Replicate()]))
-    attention.W_O.register_forward_hook(_summed)
+    attention.W_O.register_forward_hook(lambda module, args, part: _summed(part))
     divide_masks(attention, mesh, attention.n_heads)
     return with_fewer_heads(attention, mesh.size())
 
 
 def _parallelize_shard(attention: Any, mesh: DeviceMesh) -> nn.Module:
-    """Return some of the heads as an attention of their own, with both sums around it."""
     for parameter in attention.parameters():
         parameter.data = distribute_tensor(parameter.data, mesh, [Replicate()]).to_local()
     rank = mesh.get_local_rank()
@@ -90,25 +83,21 @@ def _parallelize_shard(attention: Any, mesh: DeviceMesh) -> nn.Module:
         bias = part.W_O.bias.detach()
         del part.W_O.bias
         part.W_O.register_buffer("bias", bias)
-
-    def leave(module: nn.Module, args: tuple[Any, ...], y: Tensor) -> Tensor:
-        return _summed(module, args, DTensor.from_local(y, mesh, [Partial()]))
-
     part.of_ranks = mesh.size()
     divide_masks(part, mesh, attention.n_heads)
     _enter(part, lambda t: _with_summed_gradient(t, mesh))
-    part.register_forward_hook(leave)
+    part.register_forward_hook(
+        lambda module, args, y: _summed(DTensor.from_local(y, mesh, [Partial()]))
+    )
     return part
 
 
 def sum_gradients(module: nn.Module, mesh: DeviceMesh, names: list[str]) -> None:
-    """Let parameters that every rank holds whole learn from what they did on all ranks.
-
-    The sum is an operation of the graph, made anew in each forward pass. A hook on a Parameter
-    object would be lost when ``deepcopy``, ``load_state_dict(assign=True)`` or a thawed
-    parameter puts another object there, and every rank would go on to learn from its own part
-    alone. The module gets a subclass of its own class, so names in its state dict stay.
-    """
+    """Let parameters that every rank holds whole learn from what they did on all ranks."""
+    # The sum is an operation of the graph, made anew in each forward pass. A hook on a
+    # Parameter would be lost when ``deepcopy``, ``load_state_dict(assign=True)`` or a thawed
+    # parameter puts another object there, and every rank would learn from its own part alone.
+    # The module gets a subclass of its own class, so names in its state dict stay.
     if not names:
         return
     kind: Any = type(module)
@@ -131,8 +120,8 @@ def _with_summed_gradient(t: Tensor, mesh: DeviceMesh) -> Tensor:
     return DTensor.from_local(t, mesh, [Replicate()]).to_local(grad_placements=[Partial()])
 
 
-def _summed(module: nn.Module, args: tuple[Any, ...], part: DTensor) -> Tensor:
-    """Return the sum of what all ranks have; the all-reduce has ended when this returns."""
+def _summed(part: DTensor) -> Tensor:
+    # Not by RowwiseParallel itself, whose result may still be on its way when it returns.
     return part.redistribute(part.device_mesh, [Replicate()]).to_local()
 
 
@@ -141,8 +130,9 @@ def _enter(module: nn.Module, enter: Callable[[Tensor], Tensor]) -> None:
 
     def change(given: dict[str, Any]) -> None:
         tensors = {n: given[n] for n in ("x", "context") if isinstance(given.get(n), Tensor)}
-        entered = {id(t): enter(t) for t in {id(t): t for t in tensors.values()}.values()}
-        given.update({name: entered[id(t)] for name, t in tensors.items()})
+        # Each once, and in one order: backward the ranks must meet in the same sums.
+        entered = {t: enter(t) for t in dict.fromkeys(tensors.values())}
+        given.update({name: entered[t] for name, t in tensors.items()})
 
     _change_inputs(module, change)
 

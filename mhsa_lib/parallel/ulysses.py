@@ -1,16 +1,8 @@
 """Tokens on several devices: every rank keeps a block of the text, and heads are exchanged.
 
-Project, split, concat and W_O treat every token alone, so a rank does them for its own tokens.
-Attend needs all tokens, but one head at a time. So an all-to-all before it gives every rank all
-tokens of some heads, and one after it gives every rank all heads of its own tokens back. One
-stage changes::
-
     rank 0: tokens 0-2, all heads  ─┐             ┌─ rank 0: heads 0, 1, all tokens
                                     ├ all-to-all ─┤                                  (and back)
     rank 1: tokens 3-5, all heads  ─┘             └─ rank 1: heads 2, 3, all tokens
-
-There cannot be more ranks than heads of keys. Positions are not rotated here: a rotary split
-would take the first token of every block for the first of the text.
 
 Source: Jacobs et al., "DeepSpeed Ulysses", arXiv 2309.14509.
 """
@@ -44,34 +36,32 @@ class ExchangedAttend(nn.Module):
                 "keys of its own block, so they would not be in the order of the text. Decode "
                 "with an attention that is whole, or with one of parallel.parallelize."
             )
-        _same_everywhere(self.mesh, queries=q.shape[-2], keys=k.shape[-2])
-        q, k, v = (self.all_tokens(heads) for heads in (q, k, v))
-        return self.all_heads(self.attend(q, k, v, mask))
+        _same_everywhere(self.mesh, q, k)
+        q, k, v = (self.exchange(heads, cut=-3, join=-2) for heads in (q, k, v))
+        return self.exchange(self.attend(q, k, v, mask), cut=-2, join=-3)
 
-    def all_tokens(self, heads: Tensor) -> Tensor:
-        """(…, head, own token, d) → (…, own head, token, d)."""
-        parts = heads.unflatten(-3, (self.mesh.size(), -1)).movedim(-4, 0)
-        return self._exchange(parts).movedim(0, -3).flatten(-3, -2)
-
-    def all_heads(self, heads: Tensor) -> Tensor:
-        """(…, own head, token, d) → (…, head, own token, d)."""
-        parts = heads.unflatten(-2, (self.mesh.size(), -1)).movedim(-3, 0)
-        return self._exchange(parts).movedim(0, -4).flatten(-4, -3)
-
-    def _exchange(self, parts: Tensor) -> Tensor:
-        """Send part i to rank i; what comes from rank i becomes part i."""
-        return all_to_all(parts.contiguous(), self.mesh.get_group())
+    def exchange(self, mine: Tensor, cut: int, join: int) -> Tensor:
+        """Give rank i part i of the axis ``cut``; join the parts that come along another."""
+        parts = torch.stack(mine.chunk(self.mesh.size(), dim=cut))
+        return torch.cat(all_to_all(parts, self.mesh.get_group()).unbind(), dim=join)
 
 
 def exchange_heads(attention: Any, mesh: DeviceMesh) -> Any:
     """Let every rank of ``mesh`` keep a block of the tokens: one stage, attend, is replaced.
 
+    Project, split, concat and W_O treat every token alone, so a rank does them for its own
+    tokens. Attend needs all tokens, but one head at a time, so an all-to-all before it gives
+    every rank all tokens of some heads, and one after it turns that back.
+
     Every rank calls this, then the result with its own block, ``x.chunk(ranks, dim=-2)[rank]``,
-    and gets its block of ``y``. Weights are those of rank 0, whole on every rank, and their
-    gradients are added up. A mask is that of the whole text. Raises ``TypeError`` for another
-    attention than the five stages and ``ValueError`` for another stage in it, for heads or
-    heads of keys that ranks cannot share evenly and for a mesh of several axes, before anything
-    is changed; in a pass ``ValueError`` for blocks of different length, and with a cache.
+    and gets its block of ``y``; a mask is that of the whole text. Weights are those of rank 0,
+    whole on every rank, and their gradients are added up.
+
+    Raises, before anything is changed, ``TypeError`` for another attention than the five stages
+    and ``ValueError`` for another stage in it (a rotary split would take the first token of
+    every block for the first of the text), for heads or KV heads that ranks cannot share evenly
+    and for a mesh of several axes; in a pass ``ValueError`` for blocks of different lengths,
+    and with a cache.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> from mhsa_lib.parallel.process_group import process_group
@@ -94,15 +84,14 @@ def exchange_heads(attention: Any, mesh: DeviceMesh) -> Any:
     return attention
 
 
-def _same_everywhere(mesh: DeviceMesh, **sizes: int) -> None:
+def _same_everywhere(mesh: DeviceMesh, q: Tensor, k: Tensor) -> None:
     """Raise ``ValueError`` for blocks of different lengths, whose tokens would be mixed up."""
-    here = torch.tensor([*sizes.values()], device=mesh.device_type)
+    here = torch.tensor([q.shape[-2], k.shape[-2]], device=mesh.device_type)
     there = [torch.empty_like(here) for _ in range(mesh.size())]
     dist.all_gather(there, here, group=mesh.get_group())
-    for i, name in enumerate(sizes):
-        found = [int(each[i]) for each in there]
-        if len(set(found)) > 1:
-            raise ValueError(
-                f"ranks hold {found} {name}; give every rank a block of the same length, "
-                f"filled up and masked where the text is shorter."
-            )
+    queries, keys = torch.stack(there, dim=1).tolist()
+    if len({*queries}) > 1 or len({*keys}) > 1:
+        raise ValueError(
+            f"ranks hold {queries} queries and {keys} keys; give every rank a block of the "
+            f"same length, filled up and masked where the text is shorter."
+        )

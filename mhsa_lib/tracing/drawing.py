@@ -1,8 +1,4 @@
-"""A trace as plain HTML: a table of its wires, and a map of weights for every head.
-
-Nothing here needs a stylesheet, a script or matplotlib, so a trace draws itself in every
-notebook. Text and lines take the colour of the page, so it can be read in dark and in light.
-"""
+"""A trace as plain HTML: a table of its wires, and a map of weights for every head."""
 
 import math
 from dataclasses import dataclass
@@ -11,24 +7,17 @@ from html import escape
 from torch import Tensor
 
 from mhsa_lib.shapes import AXIS_COLOURS
-from mhsa_lib.tracing.op_recorder import in_brackets
+from mhsa_lib.tracing.op_recorder import Op, in_brackets
 
 
 @dataclass(frozen=True)
-class Step:
-    """How one wire was computed: axes with sizes, strides, "view" or "copy", bytes and FLOPs.
+class Step(Op):
+    """How a wire was computed: its axes with their sizes, and ``flops`` since the one before.
 
-    ``bytes`` is the size of the tensor itself; a view needs no new memory. ``flops`` counts
-    the matrix products since the wire before it, a multiply-add as 2.
+    ``bytes`` is the size of the tensor itself; a view needs no new memory.
     """
 
-    wire: str
     axes: dict[str, int | tuple[int, ...]]
-    shape: tuple[int, ...]
-    stride: tuple[int, ...]
-    result: str
-    bytes: int
-    flops: int
 
     @property
     def per_pair(self) -> bool:
@@ -36,60 +25,95 @@ class Step:
         return {"query", "key"} <= self.axes.keys()
 
 
+# Inline, so that a trace draws itself in every notebook without a stylesheet or a script. Text
+# and lines take the colour of the page, so it can be read in dark and in light.
 CELL = "padding:.15em .5em;text-align:left;border:0;background:none"
 WORD = CELL + ";white-space:nowrap"
 NUMBER = WORD + ";text-align:right;font-variant-numeric:tabular-nums"
 MOST_TOKENS, MOST_HEADS = 16, 8
 """Queries, keys and heads of a map that is drawn; of larger ones the first."""
-TITLES = ("wire", "axes", "result", "size", "bytes", "FLOPs", "stride")
-COLUMNS = {title: NUMBER if title in ("bytes", "FLOPs") else WORD for title in TITLES}
+STYLES = {
+    **dict.fromkeys(("wire", "axes", "result", "size"), WORD),
+    **dict.fromkeys(("bytes", "FLOPs"), NUMBER),
+    "stride": WORD,
+}
+"""The style of every column of the table, by its title."""
 
 
 def table(name: str, rows: list[Step]) -> str:
     """Return a table with a row per wire, for readers without colour and screen readers too."""
     largest = max((row.bytes for row in rows), default=0) or 1
-    head = "".join(
-        f'<th scope="col" style="{style}">{title}</th>' for title, style in COLUMNS.items()
-    )
-    body = "".join(_row(row, largest) for row in rows)
     caption = (
         f"Wires of {escape(name)}, in order of computation. Bars show bytes, the longest is "
         f"{short(largest)}; filled bars have both a query and a key axis. FLOPs are those of "
         "matrix products."
     )
+    head = "".join(f'<th scope="col" style="{STYLES[title]}">{title}</th>' for title in STYLES)
     return (
         f'<div class="mhsa-ledger"><p style="margin:0 0 .3em">{caption}</p>'
         f'<div role="region" tabindex="0" aria-label="Wires of {escape(name)}" '
         'style="overflow-x:auto;max-width:100%">'
         '<table style="border-collapse:collapse;font-size:.85em;color:inherit;margin:0">'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
+        f"<thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(_row(row, largest) for row in rows)}</tbody></table></div></div>"
     )
 
 
-def maps(weights: Tensor) -> str:
-    """Return a square for every head, with a cell for every weight: clear is 0, solid is 1.
+def _row(row: Step, largest: int) -> str:
+    filled = "currentColor" if row.per_pair else "transparent"
+    cells = {
+        "axes": "".join(_chip(axis, size) for axis, size in row.axes.items()),
+        "result": row.result,
+        "size": '<span aria-hidden="true" style="display:inline-block;height:.8em;'
+        f"min-width:1px;width:{6 * row.bytes / largest:.3f}em;border:1px solid currentColor;"
+        f'background:{filled};opacity:.7"></span>',
+        "bytes": short(row.bytes),
+        "FLOPs": short(row.flops),
+        "stride": in_brackets(row.stride),
+    }
+    # The row's heading is its wire, which a screen reader says with every cell.
+    heading = f'<th scope="row" style="{WORD}"><code>{escape(row.name)}</code></th>'
+    data = "".join(f'<td style="{STYLES[title]}">{cell}</td>' for title, cell in cells.items())
+    return f"<tr>{heading}{data}</tr>"
 
-    ``weights`` are (…, head, query, key); rows are queries, columns are keys. Of several
-    sequences the first is drawn, of many tokens or heads the first ones, and a note says so.
+
+def _chip(axis: str, size: int | tuple[int, ...]) -> str:
+    colour = AXIS_COLOURS.get(axis, "#6b6b6b")
+    return (
+        '<span style="display:inline-block;margin:0 .2em .1em 0;padding:0 .4em;'
+        f'border-radius:.3em;background:{colour};color:{_readable_on(colour)}">'
+        f"{escape(axis)}&nbsp;{size}</span>"
+    )
+
+
+def _readable_on(colour: str) -> str:
+    red, green, blue = bytes.fromhex(colour[1:])
+    # The eye sees most of green and least of blue: the luma of a television signal, up to 255.
+    return "#000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#fff"
+
+
+def maps(weights: Tensor) -> str:
+    """Return a square for every head of (…, head, query, key), with a cell for every weight.
+
+    Of several sequences the first is drawn, of many tokens or heads the first ones, and a note
+    says so.
 
     >>> import torch
     >>> maps(torch.eye(2)[None]).count("<rect")
     2
     """
-    n_sequences = math.prod(weights.shape[:-3])
-    if not weights.numel() or weights.is_meta:
+    if weights.is_meta or not weights.numel():
         return ""
-    first = weights.detach().reshape(n_sequences, *weights.shape[-3:])[0]
-    n_head, n_query, n_key = first.shape
-    shown = first[:MOST_HEADS, :MOST_TOKENS, :MOST_TOKENS].float().cpu()
-    sizes = {"heads": (n_head, MOST_HEADS), "queries": (n_query, MOST_TOKENS)}
-    sizes["keys"] = n_key, MOST_TOKENS
-    notes = [f"the first of {n_sequences} sequences"] if n_sequences > 1 else []
-    notes += [
-        f"the first {most} of {n} {what}" for what, (n, most) in sizes.items() if n > most
+    sequences = weights.detach().reshape(-1, *weights.shape[-3:])
+    most = {"sequences": 1, "heads": MOST_HEADS, "queries": MOST_TOKENS, "keys": MOST_TOKENS}
+    notes = [
+        f"the first {most[axis]} of {n} {axis}"
+        for axis, n in zip(most, sequences.shape, strict=True)
+        if n > most[axis]
     ]
     note = f" Shown: {', '.join(notes)}." if notes else ""
-    figures = "".join(_map(head, i, n_head) for i, head in enumerate(shown.tolist()))
+    shown = sequences[0, :MOST_HEADS, :MOST_TOKENS, :MOST_TOKENS].tolist()
+    figures = "".join(_map(head, i, sequences.shape[1]) for i, head in enumerate(shown))
     return (
         '<div class="mhsa-maps"><p style="margin:.6em 0 .3em">Weights of each head: rows are '
         f"queries, columns are keys, clear is 0 and solid is 1.{note}</p>"
@@ -99,7 +123,7 @@ def maps(weights: Tensor) -> str:
 
 def _map(rows: list[list[float]], head: int, n_head: int) -> str:
     cells = "".join(
-        f'<rect x="{j}" y="{i}" width="1" height="1" fill-opacity="{level / 1000:g}"/>'
+        f'<rect x="{j}" y="{i}" width="1" height="1" fill-opacity="{level / 100:g}"/>'
         for i, row in enumerate(rows)
         for j, weight in enumerate(row)
         if (level := _level(weight))
@@ -117,10 +141,10 @@ def _map(rows: list[list[float]], head: int, n_head: int) -> str:
 
 
 def _level(weight: float) -> int:
-    """Return a weight in thousandths of the fixed scale from 0 to 1; NaN becomes 0."""
-    # The quarter keeps fractions such as 1/2 and 1/16 far from where rounding down jumps, so
-    # that a last digit that differs between machines does not change the picture.
-    return 0 if math.isnan(weight) else int(min(max(weight, 0.0), 1.0) * 1000 + 0.25)
+    """Return a weight in hundredths of the fixed scale from 0 to 1; NaN becomes 0."""
+    # Rounding up from .4 on is far from fractions such as 1/2, 1/3, 3/16 and 1/7, so that a
+    # last digit that differs between machines does not change the picture.
+    return 0 if math.isnan(weight) else int(min(max(weight, 0.0), 1.0) * 100 + 0.6)
 
 
 def short(number: int) -> str:
@@ -134,34 +158,3 @@ def short(number: int) -> str:
     # 999,500 and more round up to four digits, so they already take the next unit.
     thousands = min((len(str(round(number * 1.0005))) - 1) // 3, 6)
     return f"{number / 1000**thousands:.3g} {' kMGTPE'[thousands]}"
-
-
-def _row(row: Step, largest: int) -> str:
-    filled = "currentColor" if row.per_pair else "transparent"
-    bar = (
-        '<span aria-hidden="true" style="display:inline-block;height:.8em;min-width:1px;'
-        f"width:{6 * row.bytes / largest:.3f}em;border:1px solid currentColor;"
-        f'background:{filled};opacity:.7"></span>'
-    )
-    chips = "".join(_chip(axis, size) for axis, size in row.axes.items())
-    sizes = short(row.bytes), short(row.flops), in_brackets(row.stride)
-    # The row's heading is its wire, which a screen reader says with every cell.
-    styled = zip(TITLES[1:], (chips, escape(row.result), bar, *sizes), strict=True)
-    cells = "".join(f'<td style="{COLUMNS[title]}">{cell}</td>' for title, cell in styled)
-    heading = f'<th scope="row" style="{WORD}"><code>{escape(row.wire)}</code></th>'
-    return f"<tr>{heading}{cells}</tr>"
-
-
-def _chip(axis: str, size: int | tuple[int, ...]) -> str:
-    colour = AXIS_COLOURS.get(axis, "#6b6b6b")
-    return (
-        f'<span style="display:inline-block;margin:0 .2em .1em 0;padding:0 .4em;'
-        f"border-radius:.3em;background:{colour};color:{_readable_on(colour)}"
-        f'">{escape(axis)}&nbsp;{escape(str(size))}</span>'
-    )
-
-
-def _readable_on(colour: str) -> str:
-    red, green, blue = bytes.fromhex(colour[1:])
-    # The eye sees most of green and least of blue: the luma of a television signal, up to 255.
-    return "#000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#fff"

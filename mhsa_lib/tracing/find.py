@@ -1,4 +1,4 @@
-"""Find the attention that a tool is meant for: the only one of ours in a model."""
+"""Find the attention that a tool is meant for."""
 
 from torch import nn
 
@@ -15,38 +15,19 @@ def the_attention(model: nn.Module) -> Stage:
     >>> the_attention(nn.Sequential(nn.LayerNorm(12), mha)) is mha
     True
     """
-    paths = stages_of(model)
-    outermost: list[str] = []
-    for path in paths:
-        # A module is registered before its parts, so a stage of a stage comes after it. The
-        # model itself has the path "", and everything is inside it.
-        if not any(other == "" or path.startswith(f"{other}.") for other in outermost):
-            outermost.append(path)
+    stages = stages_of(model)
+    if "" in stages:  # the model itself, and everything is inside it
+        return stages[""]
+    outermost = [p for p in stages if not any(p.startswith(f"{other}.") for other in stages)]
+    name = type(model).__name__
     if not outermost:
-        repair = "trace_ops(model, x) shows what any module does, "
-        repair += "mhsa_lib.convert turns known ones into stages"
-        if hasattr(model, "to_attention"):
-            repair = "model.to_attention() gives it in five stages"
-        raise ValueError(f"{type(model).__name__} holds no stages of mhsa_lib; {repair}.")
+        raise ValueError(
+            f"{name} holds no stages of mhsa_lib; to_attention() of a fused one and "
+            f"mhsa_lib.convert give them, trace_ops(model, x) shows what any module does."
+        )
     if len(outermost) > 1:
         raise ValueError(
-            f"{type(model).__name__} holds {len(outermost)} attentions; choose one of "
-            f"{', '.join(outermost)}, for example trace({_spelled(model, outermost[0])})."
+            f"{name} holds {len(outermost)} attentions; choose one of {', '.join(outermost)}, "
+            f"for example trace(model.get_submodule({outermost[0]!r}))."
         )
-    return paths[outermost[0]]
-
-
-def _spelled(model: nn.Module, path: str) -> str:
-    """Return a part of the model as one writes it in Python, ``model.layers[0].attention``."""
-    text, part = "model", model
-    for name in path.split("."):
-        if isinstance(part, nn.ModuleDict):
-            text += f"[{name!r}]"
-        elif isinstance(part, nn.ModuleList | nn.Sequential) and name.isdigit():
-            text += f"[{name}]"
-        elif name.isidentifier():
-            text += f".{name}"
-        else:
-            return f"model.get_submodule({path!r})"
-        part = part.get_submodule(name)
-    return text
+    return stages[outermost[0]]

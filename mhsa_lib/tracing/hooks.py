@@ -1,8 +1,4 @@
-"""Hooks that act during a ``with`` block, in one thread and uncompiled.
-
-Compiled code calls the hooks of the moment it was compiled and no others. So while a block is
-open, whatever was compiled runs as it was written.
-"""
+"""Hooks that act during a ``with`` block, in one thread and uncompiled."""
 
 import threading
 from collections.abc import Callable
@@ -13,7 +9,6 @@ import torch
 from torch import nn
 
 from mhsa_lib import _torch_private
-from mhsa_lib._torch_private import compiler_is_loaded
 
 Hook = Callable[..., Any]
 
@@ -23,11 +18,13 @@ class Hooks:
 
     A hook acts in the thread that opened the block, on the module it was given and on no copy
     of it. It also acts in torch's backward threads, where a checkpointed pass is computed
-    again, so leave the block after the backward pass.
+    again, so leave the block after the backward pass. Compiled code calls the hooks of the
+    moment it was compiled and no others, so while any block is open, whatever was compiled
+    runs as it was written.
 
-    Raises ``ValueError`` before torch 2.6, which cannot run compiled code uncompiled, for a
-    compiled model, and ``RuntimeError`` inside a function that is being compiled, and in a call
-    where ``nn.DataParallel`` runs replicas in threads of its own.
+    Raises ``RuntimeError`` where the hooks would be missed: inside a function that is being
+    compiled, and in the threads of ``nn.DataParallel``. ``model``, of which the modules are
+    parts, must not be compiled before torch 2.6, or ``ValueError`` is raised.
 
     >>> W, seen = nn.Linear(2, 2), []
     >>> with Hooks(W) as hooks:
@@ -36,26 +33,52 @@ class Hooks:
     >>> y = W(y)
     >>> seen
     [torch.Size([3, 2])]
-
-    Parameters
-    ----------
-    model : the model that the modules are parts of
     """
 
+    # torch's stance on compiled code belongs to the process and not to a thread, so blocks of
+    # several threads that overlap are counted: the last one that closes restores what the
+    # first one found. The lock also guards hooks, which torch numbers without one of its own.
+    # It is reentrant, because the garbage collector may close a forgotten block at any time.
+    _lock, _n_open = threading.RLock(), 0
+    _stance: Any = None
+
     def __init__(self, model: nn.Module) -> None:
-        if not hasattr(torch.compiler, "set_stance"):
-            _refuse_compiled(model)
+        has_stances = hasattr(torch.compiler, "set_stance")
+        for path, module in model.named_modules():
+            if not has_stances and _torch_private.is_compiled(module):
+                raise ValueError(
+                    f"{path or 'the model'} was compiled, and before torch 2.6 compiled code "
+                    f"asks for no new hooks; pass and call the module that was given to "
+                    f"torch.compile, or update torch."
+                )
         self._stack, self.is_open = ExitStack(), False
 
     def __enter__(self) -> "Hooks":
-        _uncompiled.enter()
-        self._stack.callback(_uncompiled.leave)
+        with Hooks._lock:
+            Hooks._n_open += 1
+            # Asking the compiler would import it, which takes seconds; before that there is
+            # nothing compiled.
+            loaded = _torch_private.compiler_is_loaded()
+            if loaded and hasattr(torch.compiler, "set_stance") and Hooks._stance is None:
+                try:
+                    Hooks._stance = torch.compiler.set_stance("force_eager")
+                except RuntimeError as error:
+                    Hooks._n_open -= 1
+                    raise RuntimeError(
+                        "trace, edit and kv_cache cannot be compiled; put the with block "
+                        "around the compiled call, not into the compiled function."
+                    ) from error
         self.thread, self.is_open = threading.current_thread(), True
         return self
 
     def __exit__(self, *error: object) -> None:
         self.is_open = False  # a copy of a module that was made inside the block has the hook
         self._stack.close()
+        with Hooks._lock:
+            Hooks._n_open -= 1
+            if not Hooks._n_open and Hooks._stance is not None:
+                Hooks._stance.__exit__(None, None, None)
+                Hooks._stance = None
 
     def before(self, module: nn.Module, act: Hook, first: bool = False) -> None:
         """Call ``act(module, args, kwargs)`` before the module; it may return both changed."""
@@ -82,7 +105,7 @@ class Hooks:
 
         hook.act, hook.block = act, self  # type: ignore[attr-defined]
         # The first compilation of a process may be inside a block: then it breaks off here.
-        with _registering:
+        with Hooks._lock:
             handle = register(_torch_private.never_compile(hook), **options)
         self._stack.callback(handle.remove)
 
@@ -97,7 +120,7 @@ class Hooks:
 def watching(hook: Hook) -> Hook:
     """Mark a hook that only watches, so that a module with it can still be converted.
 
-    >>> changes_nothing(watching(lambda module, args, output: None))
+    >>> watching(lambda module, args, output: None).only_watches
     True
     """
     hook.only_watches = True  # type: ignore[attr-defined]
@@ -107,14 +130,8 @@ def watching(hook: Hook) -> Hook:
 def changes_nothing(hook: Any) -> bool:
     """Return whether a hook only watches, or is in a copy left over from a closed block.
 
-    >>> from copy import deepcopy
-    >>> with Hooks(W := nn.Linear(2, 2)) as hooks:
-    ...     hooks.before(W, print)
-    ...     (inside,) = deepcopy(W)._forward_pre_hooks.values()
-    ...     changes_nothing(inside)
-    False
-    >>> changes_nothing(inside)
-    True
+    >>> changes_nothing(watching(lambda module, args, output: None)), changes_nothing(print)
+    (True, False)
     """
     block = getattr(hook, "block", None)
     watches = getattr(getattr(hook, "act", hook), "only_watches", False)
@@ -124,56 +141,8 @@ def changes_nothing(hook: Any) -> bool:
 def acting(module: nn.Module) -> list[Hook]:
     """Return what this thread has registered with ``Hooks.before`` for the module.
 
-    >>> with Hooks(W := nn.Linear(2, 2)) as hooks:
-    ...     hooks.before(W, print)
-    ...     acting(W)
-    [<built-in function print>]
+    >>> acting(nn.Linear(2, 2))
+    []
     """
     ours = [h for h in _torch_private.forward_pre_hooks(module) if hasattr(h, "block")]
     return [hook.act for hook in ours if hook.block.thread is threading.current_thread()]
-
-
-def _refuse_compiled(model: nn.Module) -> None:
-    for path, module in model.named_modules():
-        if _torch_private.is_compiled(module):
-            raise ValueError(
-                f"{path or 'the model'} was compiled, and before torch 2.6 compiled code asks "
-                f"for no new hooks; pass and call the module that was given to torch.compile, "
-                f"or update torch."
-            )
-
-
-class _Uncompiled:
-    """Runs what is compiled as it was written, from the first open block to the last."""
-
-    # torch's stance belongs to the process and not to a thread, so blocks of several threads
-    # that overlap are counted: the last one that closes restores what the first one found.
-    def __init__(self) -> None:
-        self._lock, self._n_open = threading.Lock(), 0
-        self._stance: Any = None
-
-    def enter(self) -> None:
-        with self._lock:
-            # Asking the compiler would import it, which takes seconds; before that there is
-            # nothing compiled.
-            known = hasattr(torch.compiler, "set_stance") and compiler_is_loaded()
-            if known and self._stance is None:
-                try:
-                    self._stance = torch.compiler.set_stance("force_eager")
-                except RuntimeError as error:
-                    raise RuntimeError(
-                        "trace, edit and kv_cache cannot be compiled; put the with block "
-                        "around the compiled call, not into the compiled function."
-                    ) from error
-            self._n_open += 1
-
-    def leave(self) -> None:
-        with self._lock:
-            self._n_open -= 1
-            if not self._n_open and self._stance is not None:
-                self._stance.__exit__(None, None, None)
-                self._stance = None
-
-
-_uncompiled = _Uncompiled()
-_registering = threading.Lock()  # torch numbers hooks without a lock of its own

@@ -1,8 +1,4 @@
-"""Every operation torch really runs inside a call, with shape, strides, copy or view, FLOPs.
-
-The recorder is a ``TorchDispatchMode`` below the modules, so it sees what reaches the kernels,
-in any callable and on any device, ``meta`` included.
-"""
+"""Every operation torch really runs inside a call, with shape, strides, copy or view, FLOPs."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -13,18 +9,17 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import flop_registry
 
-from mhsa_lib._torch_private import DispatchMode, is_in_place, leaves, sparse_parts, storage_id
+from mhsa_lib._torch_private import DispatchMode, is_in_place, leaves, storage_id
 
 
 @dataclass(frozen=True)
 class Op:
     """One tensor that one operation produced.
 
-    ``result`` is "view" (no data moved), "copy" (new memory) or "in place". ``stride`` is empty
-    where the layout has none: sparse tensors, weights laid out by a library. ``bytes`` is the
-    size of the tensor, of a sparse one that of its indices and values. ``flops`` counts a
-    multiply-add of a matrix product as 2, and a sparse factor as if it were dense; elementwise
-    operations, and those that torch's own counter does not know, count as 0.
+    ``result`` is "view" (no data moved), "copy" (new memory) or "in place". ``flops`` counts a
+    multiply-add of a matrix product as 2; elementwise operations, and those that torch's own
+    counter does not know, count as 0. A sparse tensor has no ``stride``, and ``bytes`` and
+    ``flops`` as if it were dense.
     """
 
     name: str
@@ -43,20 +38,15 @@ class Ops(list[Op]):
         """FLOPs of all matrix products together; a multiply-add counts as 2."""
         return sum(op.flops for op in self)
 
-    @property
-    def copied(self) -> int:
-        """Bytes of new memory: everything that is neither a view nor in place."""
-        return sum(op.bytes for op in self if op.result == "copy")
-
-    def table(self) -> str:
-        """Return one line per operation."""
+    def __repr__(self) -> str:
         return ledger(("op", "shape"), ((op.name, in_brackets(op.shape), op) for op in self))
-
-    __repr__ = table
 
 
 class OpRecorder(DispatchMode):
-    """Records every operation in ``ops``, and the tensors that it made in ``outputs``."""
+    """Records every operation in ``ops``, and the tensors that it made in ``outputs``.
+
+    It works below the modules, so it sees what reaches the kernels, on any device.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,16 +75,16 @@ class OpRecorder(DispatchMode):
                 parts = func.decompose(*args, **kwargs)
             if parts is not NotImplemented:
                 return parts
-        out = func(*args, **kwargs)
+        out, name = func(*args, **kwargs), func.__name__.split(".")[0]
         # Memory of an argument is shared, not new; which of the two the schema of torch says.
         seen = {storage(t) for t in leaves((args, kwargs)) if isinstance(t, Tensor)}
-        flops = _flops(func, args, kwargs, out)
+        shared = "in place" if is_in_place(func) else "view"
+        flops = _flops(name, func, args, kwargs, out)
         for tensor in (t for t in leaves(out) if isinstance(t, Tensor)):
-            shared = "in place" if is_in_place(func) else "view"
             result = shared if storage(tensor) in seen else "copy"
             stride = tensor.stride() if tensor.layout is torch.strided else ()
-            size = sum(part.nbytes for part in _parts(tensor) or (tensor,))
-            self.ops.append(Op(_name(func), tuple(tensor.shape), stride, result, size, flops))
+            size = tensor.numel() * tensor.itemsize
+            self.ops.append(Op(name, tuple(tensor.shape), stride, result, size, flops))
             self.outputs.append(tensor)
             flops = 0  # of several outputs the first carries the cost of the operation
         return out
@@ -115,9 +105,8 @@ def trace_ops(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Ops:
 
 def storage(tensor: Tensor) -> int:
     """Return the identity of a tensor's memory, which its views share, also on meta."""
-    parts = _parts(tensor)
-    # The values of a sparse tensor: two that share their indices alone share no numbers.
-    return storage_id(parts[-1]) if parts else id(tensor)
+    # Other layouts, sparse ones or MKL-DNN's, have several memories or none that is known.
+    return storage_id(tensor) if tensor.layout is torch.strided else id(tensor)
 
 
 def align(rows: Sequence[tuple[str, ...]], right: tuple[int, ...] = ()) -> str:
@@ -146,27 +135,12 @@ def in_brackets(sizes: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, sizes))})"
 
 
-def _name(func: Any) -> str:
-    return func.__name__.split(".")[0]
-
-
-def _parts(tensor: Tensor) -> tuple[Tensor, ...]:
-    """Return where the numbers are: the tensor, or indices and values of a sparse one."""
-    # Other layouts belong to a library, such as MKL-DNN's, and cannot be taken apart.
-    if tensor.layout is torch.strided:
-        return (tensor,)
-    if tensor.layout is torch.sparse_coo:
-        return tuple(sparse_parts(tensor))
-    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
-        return tensor.crow_indices(), tensor.col_indices(), tensor.values()
-    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
-        return tensor.ccol_indices(), tensor.row_indices(), tensor.values()
-    return ()
-
-
-def _flops(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> int:
-    if _name(func) in _FUSED:
-        return _FUSED[_name(func)](*args)
+def _flops(name: str, func: Any, args: tuple[Any, ...], kwargs: Any, out: Any) -> int:
+    # Whole kernels that torch's own counter does not know in every version.
+    if name == "_native_multi_head_attention":
+        return _whole_layer_flops(*args)
+    if name.startswith("_scaled_dot_product") and not name.endswith("_backward"):
+        return _attention_flops(*args)
     count = flop_registry.get(func._overloadpacket)
     return 0 if count is None else int(count(*args, **kwargs, out_val=out))
 
@@ -177,19 +151,6 @@ def _attention_flops(q: Tensor, k: Tensor, v: Tensor, *_: Any) -> int:
 
 
 def _whole_layer_flops(q: Tensor, k: Tensor, v: Tensor, d_model: int, *_: Any) -> int:
-    """FLOPs of the four projections and both products of attention, as one operation."""
+    """FLOPs of the four projections and both products of attention."""
     n_query, n_key = math.prod(q.shape[:-1]), math.prod(k.shape[:-1])
     return 4 * (n_query + n_key) * d_model**2 + 4 * n_query * k.shape[-2] * d_model
-
-
-def _linear_flops(x: Tensor, weight: Tensor, *_: Any) -> int:
-    return 2 * x.numel() * weight.shape[0]
-
-
-# Whole kernels that torch's own table does not know in every version.
-_FUSED: dict[str, Callable[..., int]] = {
-    "_linear_pointwise": _linear_flops,
-    "_scaled_dot_product_flash_attention_for_cpu": _attention_flops,
-    "_scaled_dot_product_fused_attention_overrideable": _attention_flops,
-    "_native_multi_head_attention": _whole_layer_flops,
-}

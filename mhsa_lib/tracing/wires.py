@@ -1,11 +1,5 @@
-"""Watch a forward pass from outside, without a change to the code of the pass.
+"""Collect the wires of a forward pass from outside, without a change to its code."""
 
-``trace`` puts forward hooks on the stages (``hooks``) and removes them on exit. Results are bit
-for bit those without the compiler. (Under ``torch.inference_mode`` PyTorch may add in another
-order while it is watched, so the last digit can differ.)
-"""
-
-from collections import UserDict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -20,33 +14,29 @@ from mhsa_lib.tracing import drawing
 from mhsa_lib.tracing.drawing import Step
 from mhsa_lib.tracing.find import the_attention
 from mhsa_lib.tracing.hooks import Hooks, watching
-from mhsa_lib.tracing.op_recorder import OpRecorder, Ops, ledger, storage
+from mhsa_lib.tracing.op_recorder import OpRecorder, ledger, storage
 
 
-class Wires(UserDict[str, Tensor]):
+class Wires(dict[str, Tensor]):
     """The named tensors of one forward pass, in order of computation; it draws itself.
 
-    ``steps`` holds a ``Step`` for every wire, ``inputs`` the tensors that the pass was given.
-    Removing a wire removes its step as well.
+    ``inputs`` holds the tensors that the pass was given.
     """
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
-        self.steps: dict[str, Step] = {}
         self.inputs: dict[str, Tensor] = {}
+        self._steps: dict[str, Step] = {}
 
     def __missing__(self, wire: str) -> Tensor:
         have = ", ".join(self) or "none yet: run a forward pass inside the with block"
         raise KeyError(f"no wire {wire!r} in {self.name}; it has {have}.")
 
-    def __delitem__(self, wire: str) -> None:
-        super().__delitem__(wire)
-        # A new dict, because a shallow copy of this trace has the old one.
-        self.steps = {name: step for name, step in self.steps.items() if name != wire}
-
-    def __or__(self, other: Any) -> Any:
-        return self.data | dict(other)
+    @property
+    def steps(self) -> dict[str, Step]:
+        """How each wire was computed; a wire that was removed has no step."""
+        return {wire: step for wire, step in self._steps.items() if wire in self}
 
     @property
     def sizes(self) -> dict[str, int | tuple[int, ...]]:
@@ -56,7 +46,7 @@ class Wires(UserDict[str, Tensor]):
             for axis, size in step.axes.items():
                 if known.setdefault(axis, size) != size:
                     raise ValueError(
-                        f"axis {axis!r} is {size} in wire {step.wire!r} "
+                        f"axis {axis!r} is {size} in wire {step.name!r} "
                         f"but {known[axis]} before it."
                     )
         return known
@@ -66,15 +56,12 @@ class Wires(UserDict[str, Tensor]):
         """FLOPs of all matrix products of the pass; a multiply-add counts as 2."""
         return sum(step.flops for step in self.steps.values())
 
-    def table(self) -> str:
-        """Return one line per wire: its axes, strides, bytes and FLOPs."""
+    def __repr__(self) -> str:
         rows = [
             (wire, ", ".join(f"{axis} {size}" for axis, size in step.axes.items()), step)
             for wire, step in self.steps.items()
         ]
         return ledger(("wire", "axes"), rows)
-
-    __repr__ = table
 
     def _repr_html_(self) -> str:
         maps = drawing.maps(self["weights"]) if "weights" in self else ""
@@ -84,19 +71,21 @@ class Wires(UserDict[str, Tensor]):
         # A view of anything that was there before needs no new memory.
         before = {storage(tensor) for tensor in [*self.inputs.values(), *self.values()]}
         result = "view" if storage(value) in before else "copy"
-        shape = tuple(value.shape)
-        axes = shapes.sizes(alias, shape)
-        self._rename_new_keys(axes.get("key", 0))
+        axes = shapes.sizes(alias, tuple(value.shape))
+        sizes = tuple(value.shape), value.stride(), result, value.nbytes, flops
+        n_key = axes.get("key", 0)
+        # A new dict, because a shallow copy of this trace has the old one.
+        self._steps = {name: _of_this_call(step, n_key) for name, step in self.steps.items()}
+        self._steps[wire] = Step(wire, *sizes, axes)
         self[wire] = value
-        sizes = shape, value.stride(), result, value.nbytes, flops
-        self.steps[wire] = Step(wire, axes, *sizes)
 
-    def _rename_new_keys(self, n_key: Any) -> None:
-        # A cache added the keys of earlier calls: wires before it hold those of this call.
-        for wire, step in self.steps.items():
-            if "query" not in step.axes and step.axes.get("key", n_key) < n_key:
-                axes = {"new_key" if a == "key" else a: n for a, n in step.axes.items()}
-                self.steps[wire] = replace(step, axes=axes)
+
+def _of_this_call(step: Step, n_key: Any) -> Step:
+    """Where a cache has added keys of earlier calls, call the axis of the others new_key."""
+    if "query" in step.axes or step.axes.get("key", n_key) >= n_key:
+        return step
+    axes = {"new_key" if axis == "key" else axis: size for axis, size in step.axes.items()}
+    return replace(step, axes=axes)
 
 
 @contextmanager
@@ -105,8 +94,10 @@ def trace(model: nn.Module) -> Iterator[Wires]:
 
     A second forward pass in the block replaces the first. Tensors keep the graph of their
     gradients. Only passes of this thread are seen, and compiled modules run uncompiled
-    (``hooks.Hooks``). Raises ``ValueError`` if ``model`` has no attention of ours, or several;
-    then the message lists the paths to choose from.
+    (``hooks.Hooks``). Results are bit for bit those without the block, except that under
+    ``torch.inference_mode`` PyTorch may add in another order while it is watched. Raises
+    ``ValueError`` if ``model`` has no attention of ours, or several; then the message lists the
+    paths to choose from.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> import torch
@@ -140,9 +131,9 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     @watching
     def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
         values = stage.named(output)
-        groups = _by_output(recorder, list(values.values()))
-        for (wire, value), ops in zip(values.items(), groups, strict=True):
-            wires._record(wire, stage.wires[wire], value, ops.flops)
+        flops = _flops_by_output(recorder, list(values.values()))
+        for (wire, value), spent in zip(values.items(), flops, strict=True):
+            wires._record(wire, stage.wires[wire], value, spent)
         recorder.forget()
 
     with Hooks(model) as hooks:
@@ -156,15 +147,16 @@ def trace(model: nn.Module) -> Iterator[Wires]:
             stop()
 
 
-def _by_output(recorder: OpRecorder, values: list[Tensor]) -> list[Ops]:
-    """Return the operations since the last wire, divided by the output that they lead to."""
+def _flops_by_output(recorder: OpRecorder, values: list[Tensor]) -> list[int]:
+    """Return the FLOPs since the last wire, divided by the output that they lead to."""
     made = [storage(tensor) for tensor in recorder.outputs]
-    groups, start = [], 0
-    for value in values:
-        last = [i for i, memory in enumerate(made) if memory == storage(value)]
-        end = max(last[-1] + 1, start) if last else start
-        groups.append(Ops(recorder.ops[start:end]))
-        start = end
-    # What ran after the last output, such as a copy of it, belongs to the last wire.
-    groups[-1].extend(recorder.ops[start:])
-    return groups
+    last = [
+        max((i for i, memory in enumerate(made) if memory == storage(value)), default=-1)
+        for value in values
+    ]
+    flops = [0] * len(values)
+    for i, op in enumerate(recorder.ops):
+        # What ran after the last output, such as a copy of it, belongs to the last wire.
+        leads_to = next((n for n, end in enumerate(last) if i <= end), -1)
+        flops[leads_to] += op.flops
+    return flops

@@ -56,7 +56,7 @@ def private_names(code: ast.AST) -> set[str]:
 OF_TENSORS_AND_MODULES = {
     *("_version", "_forward_hooks", "_forward_pre_hooks", "_backward_hooks"),
     *("_backward_pre_hooks", "_orig_mod", "_compiled_call_impl", "_is_replica", "_schema"),
-    *("_indices", "_values", "_current_level", "_cdata", "_torchdynamo_disable"),
+    *("_current_level", "_cdata", "_torchdynamo_disable"),
 }
 
 

@@ -9,7 +9,7 @@ from transformers.models.imagegpt.modeling_imagegpt import ImageGPTAttention
 from mhsa_book import conversions
 from mhsa_book.conversions.to_plain import unshared
 from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention, convert
-from mhsa_lib.parallel.one_rank import not_sharded, shard_of
+from mhsa_lib.parallel.one_rank import divisible, shard_of
 from mhsa_lib.stages import Project, Split
 from mhsa_lib.variants import MixtureOfHeadAttention, OverlappedAttention
 from tests.helpers.drawn import mha, rand
@@ -88,4 +88,5 @@ def test_unshared_refuses_a_stage_for_other_heads():
 def test_a_shard_is_not_shared_again():
     part = shard_of(FusedMultiHeadAttention(12, 4), 0, 2)
     part.of_ranks = 2
-    refuses(lambda: not_sharded(part), "FusedMultiHeadAttention is a shard, one of 2; pass an")
+    words = "FusedMultiHeadAttention is sharded among ranks already; pass one that is whole"
+    refuses(lambda: divisible(part, 2), words)

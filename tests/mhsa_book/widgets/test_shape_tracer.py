@@ -61,7 +61,7 @@ def test_every_number_is_that_of_a_trace(given, dtype):
     mha, wires = traced(given, dtype)
     rows, sums = in_javascript(given, dtype.itemsize)
     for row, step in zip(rows, wires.steps.values(), strict=True):
-        assert (row["wire"], tuple(row["shape"])) == (step.wire, step.shape)
+        assert (row["wire"], tuple(row["shape"])) == (step.name, step.shape)
         assert row["axes"] == list(step.axes)
         assert (row["result"], row["bytes"]) == (step.result, step.bytes)
         assert row["flops"] == step.flops
@@ -82,8 +82,8 @@ def test_it_takes_every_variant_and_follows_its_trace(variant):
         with torch.no_grad(), trace(attention) as wires:
             attention(torch.zeros(each["batch"], each["seq"], attention.d_model))
         for row, step in zip(rows, wires.steps.values(), strict=True):
-            assert (row["wire"], tuple(row["shape"])) == (step.wire, step.shape)
-            assert (row["result"], row["flops"]) == (step.result, step.flops), step.wire
+            assert (row["wire"], tuple(row["shape"])) == (step.name, step.shape)
+            assert (row["result"], row["flops"]) == (step.result, step.flops), step.name
     total = sum(parameter.numel() for parameter in attention.parameters())
     assert sum(row["parameters"] for row in rows) == total
 

@@ -58,7 +58,7 @@ def wires(draw: Draw, module: Any, x: Tensor, mask: Any, y: Tensor) -> None:
     for name in found:
         if name in of:
             near(f"wire {name}", found[name], of[name])
-    found.table(), found.sizes, found._repr_html_()
+    repr(found), found.sizes, found._repr_html_()
     same("wires", set(of) <= set(found) | {"q_heads", "k_heads"}, True)
 
 

@@ -1,12 +1,13 @@
 """A with block leaves nothing behind, however it ends, and acts on its own module."""
 
 import copy
+import threading
 
 import pytest
 import torch
 from torch import nn
 
-from mhsa_lib import MultiHeadAttention, edit, kv_cache, masks, trace
+from mhsa_lib import MultiHeadAttention, _torch_private, edit, kv_cache, masks, trace
 from mhsa_lib.tracing.hooks import Hooks
 from tests.helpers.drawn import mha, rand
 from tests.mhsa_lib.tracing.attached import hooks
@@ -91,6 +92,27 @@ def test_a_hook_acts_while_its_block_is_open_and_on_its_module():
         assert other(torch.zeros(())) == 0
     assert one(torch.zeros(())) == 0
     assert seen == ["before", torch.ones(())]
+
+
+def test_the_garbage_collector_may_close_a_block_while_another_opens(monkeypatch):
+    attention, forgotten = mha(), [trace(mha())]
+    forgotten[0].__enter__()
+    known = _torch_private.compiler_is_loaded
+
+    def collected():
+        while forgotten:
+            forgotten.pop().__exit__(None, None, None)
+        return known()
+
+    def work():
+        with edit(attention, "z", torch.zeros_like):
+            assert not attention(rand(2, 5, 12)).any()
+
+    monkeypatch.setattr(_torch_private, "compiler_is_loaded", collected)
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(timeout=60)
+    assert not thread.is_alive()
 
 
 def test_the_default_is_an_attention_that_knows_nothing_of_hooks():

@@ -25,8 +25,7 @@ def test_so_is_a_mesh_of_several_axes(ranks):
 def test_so_is_what_is_shared_already(ranks):
     for rank in ranks:
         assert rank["refusals"]["twice"] == (
-            "project.W_Q.weight is a DTensor, sharded among ranks already; pass an attention "
-            "that is whole. kept"
+            "MultiHeadAttention is sharded among ranks already; pass one that is whole. kept"
         )
 
 
@@ -39,7 +38,7 @@ REFUSED = {
     "tokens, latent": "ValueError: project=LatentProject may need the positions",
     "tokens, fused": "TypeError: FusedMultiHeadAttention may need the positions",
     "tokens, mesh": "ValueError: mesh has 2 axes; tokens are cut along one",
-    "tokens, uneven": "ValueError: ranks hold [3, 2] queries; give every rank a block of",
+    "tokens, uneven": "ValueError: ranks hold [3, 2] queries and [3, 2] keys; give every rank",
 }
 
 
