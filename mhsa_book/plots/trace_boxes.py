@@ -151,7 +151,7 @@ def _draw_arrows(ax: Any, row: list[Column], top: float, lane: float) -> None:
 def _draw_values_to_z(ax: Any, row: list[Column], top: float, lane: float) -> None:
     """The values go below the scores and weights, which they wait for, and up into z."""
     starts = [0.0, *itertools.accumulate(map(_width, row))]
-    places = {step.wire: (at, j) for at, each in enumerate(row) for j, step in enumerate(each)}
+    places = {step.name: (at, j) for at, each in enumerate(row) for j, step in enumerate(each)}
     values = [wire for wire in places if wire[0] == "v" and places[wire][1] == 2]
     if "z" not in places or not values:
         return
@@ -169,10 +169,10 @@ def _sources(step: Step, before: Column) -> Column:
     Queries come from queries, keys from keys, values from values. Scores take queries and keys:
     the values wait for the weights.
     """
-    alike = [source for source in before if source.wire[0] == step.wire[0]]
-    if step.wire[0] in "qkv" and alike:
+    alike = [source for source in before if source.name[0] == step.name[0]]
+    if step.name[0] in "qkv" and alike:
         return alike
-    return [source for source in before if len(before) == 1 or source.wire[0] != "v"]
+    return [source for source in before if len(before) == 1 or source.name[0] != "v"]
 
 
 def _mark(ax: Any, left: float, top: float, width: float, lane: float, first: bool) -> None:

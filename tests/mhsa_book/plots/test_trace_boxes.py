@@ -85,7 +85,7 @@ def test_arrows_lead_from_what_a_wire_is_made_of():
     _, wires = traced()
     columns = trace_boxes._columns([*wires.steps.values()])
     made_of = {
-        step.wire: [source.wire for source in trace_boxes._sources(step, before)]
+        step.name: [source.name for source in trace_boxes._sources(step, before)]
         for before, column in itertools.pairwise(columns)
         for step in column
     }
