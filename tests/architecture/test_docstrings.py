@@ -37,7 +37,7 @@ SHOW_EXAMPLES = [
     "mhsa_lib.execution_mode",
     "mhsa_lib.device",
     "mhsa_lib.functional",
-    "mhsa_lib.measure",
+    "mhsa_book.measure",
     "mhsa_lib.masks.predicates",
     "mhsa_lib.rope.rotary",
     "mhsa_lib.rope.rotary",
