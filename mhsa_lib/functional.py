@@ -104,8 +104,6 @@ def softcap(scores: Scores, limit: float | None) -> Scores:
 def softmax_with_sinks(scores: Scores, sinks: Tensor, mask: Mask | None = None) -> Weights:
     """As ``softmax``, with one more score (head) in every row, whose share is left out.
 
-    A query that may attend to nothing gets weights of zero, as everywhere.
-
     >>> softmax_with_sinks(torch.zeros(1, 1, 3), torch.zeros(1))
     tensor([[[0.2500, 0.2500, 0.2500]]])
     """

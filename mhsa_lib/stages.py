@@ -6,7 +6,7 @@
 Source: Vaswani et al., section 3.2.2, arXiv 1706.03762.
 """
 
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -38,8 +38,8 @@ class Stage(nn.Module):
     '*batch head query d_head'
     """
 
-    wires: ClassVar[dict[str, Any]] = {}
-    cached: ClassVar[tuple[str, ...]] = ()
+    wires: dict[str, Any] = {}
+    cached: tuple[str, ...] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -49,18 +49,13 @@ class Stage(nn.Module):
     def label(self, **wires: Any) -> Any:
         """Give wires of this one stage the shapes of another width, and return the stage.
 
-        Raises ``ValueError`` for a wire that the stage does not have.
-
         >>> from mhsa_lib.shapes import WideHeadRows
         >>> Concat().label(concat=WideHeadRows).wires["concat"].dim_str
         '*batch query d_wide_heads'
         """
-        name = type(self).__name__
-        for wire in wires.keys() - self.wires.keys():
-            raise ValueError(f"{name} has no wire {wire!r}; it has {', '.join(self.wires)}.")
-        _check_wires(name, wires)
+        _check_wires(type(self).__name__, wires)
         # A new dict on the instance: the class and its other instances keep theirs.
-        self.wires = self.wires | wires  # type: ignore[misc]
+        self.wires = self.wires | wires
         return self
 
     def named(self, output: Any) -> dict[str, Any]:
@@ -80,17 +75,13 @@ class Stage(nn.Module):
 
 
 def _check_wires(stage: str, wires: Any) -> None:
-    if not isinstance(wires, dict):
-        raise TypeError(
-            f"{stage}.wires is a {type(wires).__name__}; write a dict that gives each output, "
-            f'in order, its alias of mhsa_lib.shapes, as in wires = {{"z": HeadOutputs}}.'
-        )
-    for wire, alias in wires.items():
-        if not hasattr(alias, "dim_str"):
-            raise TypeError(
-                f"wire {wire!r} of {stage} has the shape {alias!r}; give an alias of "
-                f"mhsa_lib.shapes, or one like them, Float[Tensor, '*batch query d_model']."
-            )
+    if isinstance(wires, dict) and all(hasattr(alias, "dim_str") for alias in wires.values()):
+        return
+    raise TypeError(
+        f"{stage}.wires is {wires!r}; write a dict that gives each output, in order, its alias "
+        f'of mhsa_lib.shapes, as in wires = {{"z": HeadOutputs}}, or one like them, '
+        f"Float[Tensor, '*batch query d_model']."
+    )
 
 
 class Wire(Stage):
@@ -98,7 +89,7 @@ class Wire(Stage):
 
     def __init__(self, name: str, alias: Any) -> None:
         super().__init__()
-        self.wires = {name: alias}  # type: ignore[misc]
+        self.wires = {name: alias}
 
     def extra_repr(self) -> str:
         return ", ".join(self.wires)
@@ -114,10 +105,6 @@ def stages_of(module: nn.Module) -> dict[str, Stage]:
     ['', 'scores', 'weights']
     """
     return {path: m for path, m in module.named_modules() if isinstance(m, Stage)}
-
-
-STAGES = ("project", "split", "attend", "concat", "W_O")
-"""The parts of an attention, in the order in which its ``forward`` calls them."""
 
 
 def maps_of(attention: Any) -> dict[str, nn.Linear]:
