@@ -6,7 +6,7 @@
 Source: Vaswani et al., section 3.2.2, arXiv 1706.03762.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -38,8 +38,8 @@ class Stage(nn.Module):
     '*batch head query d_head'
     """
 
-    wires: dict[str, Any] = {}
-    cached: tuple[str, ...] = ()
+    wires: ClassVar[dict[str, Any]] = {}
+    cached: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -55,7 +55,7 @@ class Stage(nn.Module):
         """
         _check_wires(type(self).__name__, wires)
         # A new dict on the instance: the class and its other instances keep theirs.
-        self.wires = self.wires | wires
+        self.wires = self.wires | wires  # type: ignore[misc]
         return self
 
     def named(self, output: Any) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class Wire(Stage):
 
     def __init__(self, name: str, alias: Any) -> None:
         super().__init__()
-        self.wires = {name: alias}
+        self.wires = {name: alias}  # type: ignore[misc]
 
     def extra_repr(self) -> str:
         return ", ".join(self.wires)

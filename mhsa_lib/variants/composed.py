@@ -47,7 +47,7 @@ class KeyWire(Wire):
 
     def __init__(self, name: str, alias: Any) -> None:
         super().__init__(name, alias)
-        self.cached = tuple(self.wires)
+        self.cached = tuple(self.wires)  # type: ignore[misc]
 
 
 SIDES = {"query": (Wire, QueryMaps, QueryGates), "key": (KeyWire, KeyMaps, KeyGates)}
