@@ -5,7 +5,6 @@ attention must not notice. The fallbacks are the cautious answers: where we cann
 a transform or a hook is at work, we say that one is, and PyTorch's own operations do the work.
 """
 
-import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -122,14 +121,11 @@ def storage_id(tensor: Tensor) -> int:
     return getattr(storage, "_cdata", None) or storage.data_ptr() or id(tensor)
 
 
-def version(tensor: Tensor) -> int:
+def version(tensor: Tensor) -> Any:
     """How often a tensor was written to; tensors of inference mode are not counted."""
-    # Without torch's counter every answer is another number, so that nobody trusts a tensor to
-    # be unchanged.
-    return -1 if tensor.is_inference() else getattr(tensor, "_version", -next(_OTHER_NUMBERS))
-
-
-_OTHER_NUMBERS = itertools.count(2)
+    # Without torch's counter the answer equals no other answer, so that nobody trusts a tensor
+    # to be unchanged.
+    return -1 if tensor.is_inference() else getattr(tensor, "_version", object())
 
 
 def is_in_place(operation: Any) -> bool:

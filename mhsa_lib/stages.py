@@ -59,12 +59,7 @@ class Stage(nn.Module):
         return self
 
     def named(self, output: Any) -> dict[str, Any]:
-        """Return what ``forward`` returned, by the names of the wires.
-
-        >>> import torch
-        >>> list(Concat().named(torch.zeros(5, 12)))
-        ['concat']
-        """
+        """Return what ``forward`` returned, by the names of the wires."""
         values = output if isinstance(output, tuple) else (output,)
         if len(values) != len(self.wires):
             raise ValueError(
@@ -124,8 +119,7 @@ class Project(Stage):
     Parameters
     ----------
     d_model : width of a token in ``x``
-    d_heads : width of ``q``, all query heads side by side
-    d_kv_heads : width of ``k`` and of ``v``, all key heads side by side
+    d_heads, d_kv_heads : width of ``q``, and of ``k`` and ``v``: all heads side by side
     d_context : width of a token in ``context``; d_model when not given
     bias : whether the three maps add a bias
 
