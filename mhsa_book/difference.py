@@ -16,7 +16,10 @@ from typing import Any
 from torch import nn
 
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.stages import STAGES, Stage
+from mhsa_lib.stages import Stage
+
+STAGES = ("project", "split", "attend", "concat", "W_O")
+"""The parts of an attention, in the order in which its ``forward`` calls them."""
 
 
 class Difference:

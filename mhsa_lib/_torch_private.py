@@ -5,7 +5,6 @@ attention must not notice. The fallbacks are the cautious answers: where we cann
 a transform or a hook is at work, we say that one is, and PyTorch's own operations do the work.
 """
 
-import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,14 @@ from torch.nn.modules import module as _module
 
 HOOKS = ("forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks")
 
+
+def _gone(name: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"torch {torch.__version__} has no {name} where we look for it; use a version of torch "
+        f"that this library was tested with."
+    )
+
+
 # Base classes must exist when our modules are imported, and a fallback that is a function costs
 # nothing later, so these are looked up here; everything else is looked up when it is needed.
 try:
@@ -25,14 +32,10 @@ try:
 except ImportError:  # pragma: no cover - simulated in tests/mhsa_lib/test_torch_private.py
 
     class DispatchMode:  # type: ignore[no-redef]
-        """Stands for the base class of our recorder; it cannot be used."""
+        """Stands for the base class of our recorder, without which trace sees no operation."""
 
         def __init__(self) -> None:
-            raise NotImplementedError(
-                f"torch {torch.__version__} has no TorchDispatchMode where we look for it, so "
-                f"trace and trace_ops cannot see operations; use a version of torch that this "
-                f"library was tested with."
-            )
+            raise _gone("TorchDispatchMode")
 
 
 try:
@@ -48,19 +51,12 @@ except ImportError:
         return [leaf for branch in tree for leaf in leaves(branch)]
 
 
-try:
-    from torch._C import _are_functorch_transforms_active as functorch_is_active
-except ImportError:
-
-    def functorch_is_active() -> bool:
-        """Whether ``torch.func`` transforms: unknown, so yes."""
-        return True
-
-
-try:
-    from torch._C import _is_tracing as is_jit_tracing
-except ImportError:
-    is_jit_tracing = torch.jit.is_tracing
+def functorch_is_active() -> bool:
+    """Whether ``torch.func`` transforms; unknown: yes."""
+    ask: Callable[[], bool] = getattr(
+        torch._C, "_are_functorch_transforms_active", lambda: True
+    )
+    return ask()
 
 
 def forward_ad_is_active() -> bool:
@@ -79,9 +75,15 @@ def has_global_hooks() -> bool:
     return any(getattr(_module, f"_global_{name}", True) for name in HOOKS)
 
 
-def has_hooks(module: nn.Module) -> bool:
-    """Whether a module has a hook of its own, forward or backward; unknown: yes."""
-    return any(getattr(module, f"_{name}", True) for name in HOOKS)
+def hook_tables(module: nn.Module) -> list[dict[Any, Any]]:
+    """The hooks of a module by kind, as torch holds them, to be read or deleted."""
+    # A table that cannot be found has one entry, so that whoever looks for hooks finds one.
+    return [getattr(module, f"_{name}", {0: "an unknown hook"}) or {} for name in HOOKS]
+
+
+def has_tensor_hooks(tensor: Tensor) -> bool:
+    """Whether a hook changes the gradient of a tensor; unknown: yes."""
+    return bool(getattr(tensor, "_backward_hooks", True))
 
 
 def forward_hooks(module: nn.Module) -> list[Any]:
@@ -113,34 +115,23 @@ def compiler_is_loaded() -> bool:
 
 def storage_id(tensor: Tensor) -> int:
     """Identity of the memory behind a dense tensor, on ``meta`` too."""
+    # Not the address, which is 0 for all of meta and not there for a fake tensor: without the
+    # handle, tensors on meta must not look shared.
     storage = tensor.untyped_storage()
-    if hasattr(storage, "_cdata"):
-        return storage._cdata
-    # On meta every address is 0, and a fake tensor has none to ask for; without the handle
-    # tensors on meta must not look shared.
-    return storage.data_ptr() or id(tensor)
+    return getattr(storage, "_cdata", None) or storage.data_ptr() or id(tensor)
 
 
-def version(tensor: Tensor) -> int:
-    """How often a tensor was written to; tensors of inference mode are not counted.
-
-    Without torch's counter every answer is another number, so that nobody trusts a tensor to
-    be unchanged.
-    """
-    if tensor.is_inference():
-        return -1
-    return getattr(tensor, "_version", -next(_UNKNOWN_VERSIONS))
-
-
-_UNKNOWN_VERSIONS = itertools.count(2)
+def version(tensor: Tensor) -> Any:
+    """How often a tensor was written to; tensors of inference mode are not counted."""
+    # Without torch's counter the answer equals no other answer, so that nobody trusts a tensor
+    # to be unchanged.
+    return -1 if tensor.is_inference() else getattr(tensor, "_version", object())
 
 
 def is_in_place(operation: Any) -> bool:
     """Whether an operation writes into its arguments; by the sign of its name if need be."""
-    schema = getattr(operation, "_schema", None)
-    if schema is None:
-        return operation.__name__.partition(".")[0].endswith("_")
-    return schema.is_mutable
+    named_so = operation.__name__.partition(".")[0].endswith("_")
+    return getattr(getattr(operation, "_schema", None), "is_mutable", named_so)
 
 
 def never_compile(function: Any) -> Any:
@@ -160,25 +151,10 @@ def dynamo_may_break_its_graph() -> bool:
         return False
 
 
-def hook_tables(module: nn.Module) -> list[dict[Any, Any]]:
-    """Return the hooks of a module by kind, as torch holds them, to be read or deleted.
-
-    A table that cannot be found has one entry, so that whoever looks for hooks finds one.
-    """
-    return [getattr(module, f"_{name}", {0: "an unknown hook"}) or {} for name in HOOKS]
-
-
-def has_tensor_hooks(tensor: Tensor) -> bool:
-    """Whether a hook changes the gradient of a tensor; unknown: yes."""
-    return bool(getattr(tensor, "_backward_hooks", True))
-
-
 @contextmanager
 def parameters_replaced(module: nn.Module, others: dict[str, Tensor]) -> Iterator[None]:
-    """Let a module find other tensors under the names of some of its own parameters.
-
-    ``functional_call`` would do it from outside of a call; this works inside ``forward`` too.
-    """
+    """Let a module find other tensors under the names of some of its own parameters."""
+    # functional_call would do it from outside of a call; this works inside forward too.
     own = module.__dict__["_parameters"]
     module.__dict__["_parameters"] = {**own, **others}
     try:
@@ -188,15 +164,10 @@ def parameters_replaced(module: nn.Module, others: dict[str, Tensor]) -> Iterato
 
 
 def all_to_all(parts: Tensor, group: Any) -> Tensor:
-    """Exchange equal parts among the ranks of a group, with gradients.
-
-    It is imported when it is called, because most programs need no ``torch.distributed``.
-    """
+    """Exchange equal parts among the ranks of a group, with gradients."""
+    # Imported in the call, because most programs need no torch.distributed.
     try:
         from torch.distributed._functional_collectives import all_to_all_single_autograd
     except ImportError as error:
-        raise NotImplementedError(
-            f"torch {torch.__version__} has no all_to_all_single_autograd where we look for "
-            f"it; use a version of torch that this library was tested with."
-        ) from error
+        raise _gone("all_to_all_single_autograd") from error
     return all_to_all_single_autograd(parts, None, None, group)

@@ -4,23 +4,15 @@ Everything is checked here, once, so that the mathematics stays free of it. A mi
 raises ``TypeError``, one in a value ``ValueError``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-# --- numbers ------------------------------------------------------------------------------
-
 
 def positive(**sizes: int) -> None:
-    """Sizes are whole numbers of at least one.
-
-    >>> positive(d_model=12, n_heads=0)
-    Traceback (most recent call last):
-    ...
-    ValueError: n_heads=0 is not a size; it must be at least 1.
-    """
+    """Sizes are whole numbers of at least one."""
     for name, size in sizes.items():
         # In Python True is an int, and n_heads=True a slip.
         if isinstance(size, bool) or not isinstance(size, int):
@@ -30,13 +22,7 @@ def positive(**sizes: int) -> None:
 
 
 def probability(**values: float) -> None:
-    """A dropout probability is in [0, 1).
-
-    >>> probability(dropout=1.5)
-    Traceback (most recent call last):
-    ...
-    ValueError: dropout=1.5 is not a probability; it must be at least 0 and less than 1.
-    """
+    """A dropout probability is in [0, 1)."""
     for name, value in values.items():
         # NaN is refused too: no comparison with it is true.
         if not 0 <= value < 1:
@@ -48,10 +34,8 @@ def probability(**values: float) -> None:
 def head_width(d_model: int, n_heads: int, d_head: int | None = None) -> int:
     """Width of a head: as given, or ``d_model / n_heads`` when that is a whole number.
 
-    >>> head_width(d_model=10, n_heads=4)
-    Traceback (most recent call last):
-    ...
-    ValueError: n_heads=4 does not divide d_model=10; try d_model=8 or d_model=12, or set ...
+    >>> head_width(d_model=12, n_heads=3), head_width(d_model=10, n_heads=4, d_head=7)
+    (4, 7)
     """
     positive(d_model=d_model, n_heads=n_heads)
     if d_head is not None:
@@ -59,10 +43,11 @@ def head_width(d_model: int, n_heads: int, d_head: int | None = None) -> int:
         return d_head
     if d_model % n_heads:
         # The two nearest widths that would do; below the first multiple there is only one.
-        below, above = d_model - d_model % n_heads, d_model + -d_model % n_heads
-        options = " or ".join(f"d_model={size}" for size in (below, above) if size)
-        wrong = f"n_heads={n_heads} does not divide d_model={d_model}"
-        raise ValueError(f"{wrong}; try {options}, or set d_head.")
+        below = d_model // n_heads * n_heads
+        near = " or ".join(f"d_model={size}" for size in (below, below + n_heads) if size)
+        raise ValueError(
+            f"n_heads={n_heads} does not divide d_model={d_model}; try {near}, or set d_head."
+        )
     return d_model // n_heads
 
 
@@ -71,10 +56,6 @@ def divides(**sizes: int) -> int:
 
     >>> divides(d_heads=12, n_heads=3)
     4
-    >>> divides(n_heads=32, n_kv_heads=5)
-    Traceback (most recent call last):
-    ...
-    ValueError: n_kv_heads=5 does not divide n_heads=32; try n_kv_heads=4 or n_kv_heads=8.
     """
     positive(**sizes)
     (whole, size), (part, count) = sizes.items()
@@ -92,50 +73,23 @@ def heads(keep: Any, n_heads: int) -> list[int]:
 
     >>> heads({2, 0}, n_heads=3)
     [0, 2]
-    >>> heads([2, 3], n_heads=3)
-    Traceback (most recent call last):
-    ...
-    ValueError: keep=[2, 3] names head 3, but n_heads=3, so heads are 0 to 2; pass numbers ...
     """
     given = getattr(keep, "tolist", lambda: keep)()
-    if not hasattr(given, "__iter__"):
-        raise TypeError(f"keep={given!r} is no list of heads; pass their numbers, [0, 1], say.")
-    given = list(given)
-    # Numbers of NumPy and of torch become Python's; only then is a bool told from an int.
-    named = [getattr(head, "tolist", lambda head=head: head)() for head in given]
-    for head in named:
-        if isinstance(head, bool):
-            raise TypeError(
-                f"keep={given} says yes or no where it should name heads; pass the numbers of "
-                f"those to keep (of a tensor, keep.nonzero().flatten())."
-            )
-        if not hasattr(head, "__index__"):
-            raise TypeError(
-                f"keep={given} holds {head!r}, which is no whole number; pass numbers of heads."
-            )
-    if not named:
+    # torch makes no tensor of a set, and one of floating point of an empty list.
+    given = list(given) if isinstance(given, Iterable) else given
+    named = []
+    if given != []:
+        named = whole_numbers("heads to keep", "one for each", given, "[0, 1]").tolist()
+    if not named or any(h not in range(n_heads) or named.count(h) > 1 for h in named):
         raise ValueError(
-            f"keep={named} leaves no head; keep at least one of 0 to {n_heads - 1}."
+            f"keep={given} does not name heads of 0 to {n_heads - 1}, each once; pass the "
+            f"numbers of one or more of them, also for the last ones."
         )
-    for head in named:
-        if not 0 <= head < n_heads:
-            raise ValueError(
-                f"keep={named} names head {head}, but n_heads={n_heads}, so heads are 0 to "
-                f"{n_heads - 1}; pass numbers of these, also for the last ones."
-            )
-        if named.count(head) > 1:
-            raise ValueError(f"keep={named} names head {head} twice; name each head once.")
     return sorted(named)
 
 
 def pairs(**widths: int) -> None:
-    """Dimensions that rotate in pairs: an even number of them, or none.
-
-    >>> pairs(d_rope=3)
-    Traceback (most recent call last):
-    ...
-    ValueError: d_rope=3 is odd; dimensions rotate in pairs, try d_rope=4, or 0 for none.
-    """
+    """Dimensions that rotate in pairs: an even number of them, or none."""
     for name, width in widths.items():
         if width != 0:
             positive(**{name: width})
@@ -147,31 +101,18 @@ def pairs(**widths: int) -> None:
 
 
 def no_wider_than_the_model(d_model: int, **latents: int) -> None:
-    """A latent compresses a token: it has no more dimensions.
-
-    >>> no_wider_than_the_model(d_model=12, d_latent=16)
-    Traceback (most recent call last):
-    ...
-    ValueError: d_latent=16 is wider than d_model=12; a latent has at most 12 dimensions.
-    """
+    """A latent compresses a token: it has no more dimensions."""
     positive(d_model=d_model, **latents)
     for name, width in latents.items():
         if width > d_model:
-            wrong = f"{name}={width} is wider than d_model={d_model}"
-            raise ValueError(f"{wrong}; a latent has at most {d_model} dimensions.")
-
-
-# --- tensors ------------------------------------------------------------------------------
+            raise ValueError(
+                f"{name}={width} is wider than d_model={d_model}; a latent has at most "
+                f"{d_model} dimensions."
+            )
 
 
 def shaped(name: str, given: Any, **sizes: int) -> None:
-    """A tensor with exactly these axes.
-
-    >>> shaped("mixing", torch.zeros(3, 5), n_heads=3, d_shared=6)
-    Traceback (most recent call last):
-    ...
-    ValueError: mixing has shape (3, 5), but n_heads=3 and d_shared=6; pass a tensor (3, 6).
-    """
+    """A tensor with exactly these axes."""
     wanted = tuple(sizes.values())
     if not isinstance(given, Tensor):
         raise TypeError(f"{name} is a {type(given).__name__}; pass a tensor {wanted}.")
@@ -187,11 +128,6 @@ def tokens(name: str, x: Any, d_model: int, axis: str = "d_model", W: Any = None
 
     ``axis`` is the name of that width. The dtype is free under autocast, and where W computes
     with something other than its weight.
-
-    >>> tokens("x", torch.zeros(2, 5, 8), d_model=12)
-    Traceback (most recent call last):
-    ...
-    ValueError: x is 8 wide, shape (2, 5, 8), but d_model=12; the last axis must be d_model.
     """
     if not isinstance(x, Tensor):
         hint = " (a mask goes by name: mask=…)" if name == "context" else ""
@@ -223,12 +159,9 @@ def tokens(name: str, x: Any, d_model: int, axis: str = "d_model", W: Any = None
 
 
 def _weight_of(W: Any) -> Tensor | None:
-    """The weight that a plain linear map multiplies with; None where it may be another.
-
-    Offloading keeps weights on ``meta`` until the call, quantisation stores 8 bits, and a
-    sharded or wrapped map shows parameters that it casts or gathers first. What such a map
-    accepts only the map itself knows.
-    """
+    """The weight that a plain linear map multiplies with; None where it may be another."""
+    # Offloading keeps weights on meta until the call, quantisation stores 8 bits, and a sharded
+    # or wrapped map casts or gathers its parameters first: only the map knows what it accepts.
     ours = isinstance(W, nn.Linear) and type(W).__module__.startswith("mhsa_lib.")
     if not (type(W) is nn.Linear or ours) or "forward" in vars(W):
         return None
@@ -239,13 +172,7 @@ def _weight_of(W: Any) -> Tensor | None:
 
 
 def dense(name: str, tensor: Tensor) -> None:
-    """Raise TypeError for a nested or a sparse tensor, in which not every number is stored.
-
-    >>> dense("x", torch.zeros(2, 3).to_sparse())
-    Traceback (most recent call last):
-    ...
-    TypeError: x has the layout torch.sparse_coo; pass a dense tensor: x.to_dense().
-    """
+    """Raise TypeError for a nested or a sparse tensor, in which not every number is stored."""
     if tensor.is_nested:
         raise TypeError(
             f"{name} is a nested tensor; pass a dense one, {name}.to_padded_tensor(0.0), and "
@@ -258,13 +185,7 @@ def dense(name: str, tensor: Tensor) -> None:
 
 
 def same_batch(x: Tensor, context: Tensor) -> None:
-    """``x`` and ``context`` agree in every leading axis.
-
-    >>> same_batch(torch.zeros(2, 5, 8), torch.zeros(3, 7, 8))
-    Traceback (most recent call last):
-    ...
-    ValueError: x has leading axes (2,) but context has (3,); give both the same batch.
-    """
+    """``x`` and ``context`` agree in every leading axis."""
     if x.shape[:-2] != context.shape[:-2]:
         raise ValueError(
             f"x has leading axes {tuple(x.shape[:-2])} but context has "
@@ -273,13 +194,7 @@ def same_batch(x: Tensor, context: Tensor) -> None:
 
 
 def reads(project: Any, d_context: int | None) -> None:
-    """A ``project`` that was passed reads contexts of the width that was asked for.
-
-    >>> reads(torch.nn.Identity(), d_context=8)
-    Traceback (most recent call last):
-    ...
-    ValueError: d_context=8, but project=Identity reads contexts of another width; leave ...
-    """
+    """A ``project`` that was passed reads contexts of the width that was asked for."""
     # A width that is passed next to a project would otherwise be ignored in silence.
     if d_context is not None and getattr(project, "d_context", None) != d_context:
         raise ValueError(
@@ -289,13 +204,7 @@ def reads(project: Any, d_context: int | None) -> None:
 
 
 def no_context(x: Tensor, context: Tensor | None) -> None:
-    """With a cache only ``x`` may be given, or itself as its context.
-
-    >>> no_context(torch.zeros(2, 8), torch.zeros(3, 8))
-    Traceback (most recent call last):
-    ...
-    ValueError: a cache grows with x, but a context was given; keys of a fixed context ...
-    """
+    """With a cache only ``x`` may be given, or itself as its context."""
     if context is not None and context is not x:
         raise ValueError(
             "a cache grows with x, but a context was given; keys of a fixed context do not "
@@ -304,13 +213,7 @@ def no_context(x: Tensor, context: Tensor | None) -> None:
 
 
 def sees_no_future(mask: Any, n_tokens: int) -> None:
-    """Several tokens that come through a cache at once need a mask.
-
-    >>> sees_no_future(None, n_tokens=3)
-    Traceback (most recent call last):
-    ...
-    ValueError: 3 tokens came through a cache at once with mask=None, so each would ...
-    """
+    """Several tokens that come through a cache at once need a mask."""
     # One token alone attends to all that is cached, which is the causal mask's last row.
     if mask is None and n_tokens > 1:
         raise ValueError(
@@ -321,38 +224,29 @@ def sees_no_future(mask: Any, n_tokens: int) -> None:
 
 
 def boolean(mask: Any) -> None:
-    """A mask is a boolean tensor, True where a query may attend.
-
-    >>> boolean(torch.zeros(3, 3))
-    Traceback (most recent call last):
-    ...
-    TypeError: mask has dtype torch.float32, not bool; True means "may attend". ...
-    """
+    """A mask is a boolean tensor, True where a query may attend."""
     if not isinstance(mask, Tensor):
-        repair = "pass a bool tensor or a predicate of mhsa_lib.masks"
-        raise TypeError(f"mask is a {type(mask).__name__}; {repair}.")
+        kind = type(mask).__name__
+        raise TypeError(
+            f"mask is a {kind}; pass a bool tensor or a predicate of mhsa_lib.masks."
+        )
     dense("mask", mask)
+    # No number is read as a choice, because 0 means "may attend" in an additive mask and
+    # "may not" in one of 0 and 1.
     if mask.dtype is not torch.bool:
         raise TypeError(
-            f'mask has dtype {mask.dtype}, not bool; True means "may attend". '
-            f"For numbers 0/1 use mask.bool(), "
-            f"for an additive mask of 0 and -inf masks.from_additive(mask)."
+            f'mask has dtype {mask.dtype}, not bool; True means "may attend". For numbers 0/1 '
+            f"use mask.bool(), for an additive mask of 0 and -inf masks.from_additive(mask)."
         )
 
 
 def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
-    """The mask broadcasts to the scores, (batch, head, query, key), without enlarging them.
-
-    >>> mask_fits(torch.ones(2, 7, dtype=torch.bool), (2, 4, 5, 7))
-    Traceback (most recent call last):
-    ...
-    ValueError: mask (2, 7) does not fit scores (2, 4, 5, 7), ...
-    """
+    """The mask broadcasts to the scores, (batch, head, query, key), without enlarging them."""
     given, wanted = tuple(mask.shape), tuple(shape)
-    # Both to one length, because torch 2.5 cannot compile a zip that ends with the shorter.
-    last = wanted[len(wanted) - len(given) :]
-    if len(given) <= len(wanted) and all(
-        size in (1, room) for size, room in zip(given, last, strict=True)
+    # Axes are aligned from the right, so those that are missing on the left count as 1.
+    padded = (1,) * (len(wanted) - len(given)) + given
+    if len(padded) == len(wanted) and all(
+        size in (1, room) for size, room in zip(padded, wanted, strict=True)
     ):
         return
     # The two shapes that people most often mean get a repair of their own.
@@ -361,19 +255,18 @@ def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
         repair = "for one row of keys per sequence use mask[:, None, None, :]"
     elif len(wanted) == 4 and given == (wanted[0], *wanted[2:]):
         repair = "for one mask per sequence use mask[:, None]"
-    axes = "which are (batch, head, query, key)"
-    raise ValueError(f"mask {given} does not fit scores {wanted}, {axes}; {repair}.")
+    raise ValueError(
+        f"mask {given} does not fit scores {wanted}, which are (batch, head, query, key); "
+        f"{repair}."
+    )
 
 
 def whole_numbers(name: str, one_each: str, given: Any, example: str) -> Tensor:
-    """Integers, one for each of something: a list, an array or a tensor.
-
-    >>> whole_numbers("ids", "one for each token", [0.5, 1.0], "[0, 0, 1]")
-    Traceback (most recent call last):
-    ...
-    TypeError: ids are whole numbers, one for each token, not [0.5, 1.0]; say [0, 0, 1].
-    """
+    """Integers, one for each of something: a list, an array or a tensor."""
     words = f"{name} are whole numbers, {one_each}, not {given!r}; say {example}."
+    # In Python True is an int, and torch makes 1 of it among numbers.
+    if isinstance(given, list | tuple) and any(isinstance(n, bool) for n in given):
+        raise TypeError(words)
     try:
         # On a CPU even under a default device that holds no numbers, such as meta.
         numbers = given if isinstance(given, Tensor) else torch.as_tensor(given, device="cpu")

@@ -3,8 +3,6 @@
 Source: Vaswani et al., "Attention Is All You Need", section 3.2, arXiv 1706.03762.
 """
 
-import math
-
 import torch
 from einops import rearrange, repeat
 from torch import Tensor
@@ -87,24 +85,8 @@ def softmax(scores: Scores, mask: Mask | None = None) -> Weights:
     return torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
 
 
-def softcap(scores: Scores, limit: float | None) -> Scores:
-    """Soft-cap the scores by a tanh: limit · tanh(scores / limit); unchanged without a limit.
-
-    Source: Gemma Team, "Gemma 2", section 2, arXiv 2408.00118.
-
-    >>> softcap(torch.tensor([[[0.01, 100.0]]]), limit=5.0)
-    tensor([[[0.0100, 5.0000]]])
-    """
-    # An infinite limit would give infinity times zero.
-    if limit is None or limit == math.inf:
-        return scores
-    return limit * torch.tanh(scores / limit)
-
-
 def softmax_with_sinks(scores: Scores, sinks: Tensor, mask: Mask | None = None) -> Weights:
     """As ``softmax``, with one more score (head) in every row, whose share is left out.
-
-    A query that may attend to nothing gets weights of zero, as everywhere.
 
     >>> softmax_with_sinks(torch.zeros(1, 1, 3), torch.zeros(1))
     tensor([[[0.2500, 0.2500, 0.2500]]])

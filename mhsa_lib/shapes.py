@@ -1,35 +1,7 @@
-"""Every tensor of the book has a role and named axes, written once, here.
+"""Every tensor has a role and named axes, written once, here.
 
 An alias is at the same time the type in a signature, the check that the tests switch on, and
-the label that ``trace`` prints. Axis names are the words of the book:
-
-================  ====================================================================
-axis              meaning
-================  ====================================================================
-``*batch``        any number of leading axes, also none
-``query``         positions of queries; the last positions of the keys when fewer
-``key``           positions that are attended to
-``new_key``       those of one call, where a cache keeps the keys before them
-``head``          query heads, ``n_heads``
-``kv_head``       key/value heads; equal to ``head`` in plain multi-head attention
-``d_model``       width of a token
-``d_head``        width of one head
-``d_heads``       all heads side by side: ``n_heads * d_head``
-``d_kv_heads``    all key (or value) heads side by side
-``d_wide_head``   width of one head with the dimensions it shares with its neighbours
-``d_wide_heads``  all such heads side by side
-``d_latent``      width of a latent, from which keys and values are made
-``d_q_latent``    width of a latent from which queries are made
-``d_rope``        dimensions of a latent's key that are rotated by the position
-``d_key``         width of a query and of a key whose value has another: ``d_nope + d_rope``
-``d_keys``        the queries of all heads side by side: ``n_heads * d_key``
-``d_absorbed``    width of a key that is a latent: ``d_latent + d_rope``
-``group``         the shared and the routed heads: 2, or 1 without shared ones
-``shared_head``   heads that every token uses
-``routed_head``   heads that a token may choose
-``rank``          pairs of vectors that make up a low-rank map of heads to heads
-``d_shared``      dimensions of queries and keys that all heads share
-================  ====================================================================
+the label that ``trace`` prints.
 """
 
 from typing import Any
@@ -73,10 +45,6 @@ RotaryKeys = Float[Tensor, "*batch key d_rope"]
 LatentQueryRows = Float[Tensor, "*batch query d_keys"]
 LatentQueries = Float[Tensor, "*batch head query d_key"]
 LatentKeys = Float[Tensor, "*batch kv_head key d_key"]
-AbsorbedQueries = Float[Tensor, "*batch head query d_absorbed"]
-AbsorbedKeys = Float[Tensor, "*batch kv_head key d_absorbed"]
-AbsorbedValues = Float[Tensor, "*batch kv_head key d_latent"]
-AbsorbedOutputs = Float[Tensor, "*batch head query d_latent"]
 
 # A map has the axis ``head`` twice, so both are of the same size.
 HeadMap = Float[Tensor, "head head"]
@@ -99,32 +67,34 @@ Chosen = Bool[Tensor, "*batch query routed_head"]
 Gates = Float[Tensor, "*batch query head"]
 HeadGates = Float[Tensor, "*batch head"]
 
-AXIS_COLOURS = {
-    "batch": "#6b6b6b",
-    "query": "#0060a0",
-    "key": "#b34700",
-    "head": "#006b4e",
-    "kv_head": "#7fd1b9",
-    "d_model": "#8e3a73",
-    "d_heads": "#f0c419",
-    "d_kv_heads": "#f7de8b",
-    "d_head": "#56b4e9",
-    "d_wide_head": "#a8d8f3",
-    "d_wide_heads": "#fdf3cf",
-    "d_latent": "#4b2e83",
-    "d_q_latent": "#a594e0",
-    "d_rope": "#d98cb3",
-    "d_key": "#3f7d20",
-    "d_keys": "#b5d99c",
-    "d_absorbed": "#7a4a00",
-    "group": "#c9b7a0",
-    "shared_head": "#00423a",
-    "routed_head": "#4fae8e",
-    "rank": "#f2b6a0",
-    "d_shared": "#ddd0f0",
-    "new_key": "#ffe0c2",
+AXES = {
+    "batch": ("#6b6b6b", "any number of leading axes, also none"),
+    "query": ("#0060a0", "positions of queries; the last positions of the keys when fewer"),
+    "key": ("#b34700", "positions that are attended to"),
+    "head": ("#006b4e", "query heads, `n_heads`"),
+    "kv_head": ("#7fd1b9", "key/value heads; equal to `head` in plain multi-head attention"),
+    "d_model": ("#8e3a73", "width of a token"),
+    "d_heads": ("#f0c419", "all heads side by side: `n_heads * d_head`"),
+    "d_kv_heads": ("#f7de8b", "all key (or value) heads side by side"),
+    "d_head": ("#56b4e9", "width of one head"),
+    "d_wide_head": ("#a8d8f3", "width of a head with the dimensions its neighbours share"),
+    "d_wide_heads": ("#fdf3cf", "all such heads side by side"),
+    "d_latent": ("#4b2e83", "width of a latent, from which keys and values are made"),
+    "d_q_latent": ("#a594e0", "width of a latent from which queries are made"),
+    "d_rope": ("#d98cb3", "dimensions of a latent's key that are rotated by the position"),
+    "d_key": ("#3f7d20", "width of queries and keys if values differ: `d_nope + d_rope`"),
+    "d_keys": ("#b5d99c", "the queries of all heads side by side: `n_heads * d_key`"),
+    "d_absorbed": ("#7a4a00", "width of a key that is a latent: `d_latent + d_rope`"),
+    "group": ("#c9b7a0", "the shared and the routed heads: 2, or 1 without shared ones"),
+    "shared_head": ("#00423a", "heads that every token uses"),
+    "routed_head": ("#4fae8e", "heads that a token may choose"),
+    "rank": ("#f2b6a0", "pairs of vectors that make up a low-rank map of heads to heads"),
+    "d_shared": ("#ddd0f0", "dimensions of queries and keys that all heads share"),
+    "new_key": ("#ffe0c2", "keys of one call, where a cache keeps the keys before them"),
 }
-"""One colour per axis, kept through every picture, where each also carries its name."""
+"""Colour and meaning of every axis; one colour in every picture, next to the axis's name."""
+
+AXIS_COLOURS = {axis: colour for axis, (colour, _) in AXES.items()}
 
 
 def axes(alias: Any) -> tuple[str, ...]:
@@ -141,15 +111,12 @@ def sizes(alias: Any, shape: tuple[int, ...]) -> dict[str, int | tuple[int, ...]
 
     >>> sizes(Scores, (2, 3, 6, 6))
     {'batch': 2, 'head': 3, 'query': 6, 'key': 6}
-    >>> sizes(Tokens, (6, 12))
-    {'query': 6, 'd_model': 12}
     """
     names = axes(alias)
     if len(shape) < len(names) - 1:
         raise ValueError(f"shape {shape} has too few axes for {names}.")
     n_leading = len(shape) - len(names) + 1
-    leading, rest = shape[:n_leading], shape[n_leading:]
-    batch: dict[str, int | tuple[int, ...]] = {}
-    if leading:
-        batch["batch"] = leading[0] if len(leading) == 1 else leading
-    return batch | dict(zip(names[1:], rest, strict=True))
+    found: dict[str, int | tuple[int, ...]] = {}
+    if n_leading:
+        found["batch"] = shape[0] if n_leading == 1 else shape[:n_leading]
+    return found | dict(zip(names[1:], shape[n_leading:], strict=True))

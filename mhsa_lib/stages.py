@@ -49,27 +49,17 @@ class Stage(nn.Module):
     def label(self, **wires: Any) -> Any:
         """Give wires of this one stage the shapes of another width, and return the stage.
 
-        Raises ``ValueError`` for a wire that the stage does not have.
-
         >>> from mhsa_lib.shapes import WideHeadRows
         >>> Concat().label(concat=WideHeadRows).wires["concat"].dim_str
         '*batch query d_wide_heads'
         """
-        name = type(self).__name__
-        for wire in wires.keys() - self.wires.keys():
-            raise ValueError(f"{name} has no wire {wire!r}; it has {', '.join(self.wires)}.")
-        _check_wires(name, wires)
+        _check_wires(type(self).__name__, wires)
         # A new dict on the instance: the class and its other instances keep theirs.
         self.wires = self.wires | wires  # type: ignore[misc]
         return self
 
     def named(self, output: Any) -> dict[str, Any]:
-        """Return what ``forward`` returned, by the names of the wires.
-
-        >>> import torch
-        >>> list(Concat().named(torch.zeros(5, 12)))
-        ['concat']
-        """
+        """Return what ``forward`` returned, by the names of the wires."""
         values = output if isinstance(output, tuple) else (output,)
         if len(values) != len(self.wires):
             raise ValueError(
@@ -80,17 +70,13 @@ class Stage(nn.Module):
 
 
 def _check_wires(stage: str, wires: Any) -> None:
-    if not isinstance(wires, dict):
-        raise TypeError(
-            f"{stage}.wires is a {type(wires).__name__}; write a dict that gives each output, "
-            f'in order, its alias of mhsa_lib.shapes, as in wires = {{"z": HeadOutputs}}.'
-        )
-    for wire, alias in wires.items():
-        if not hasattr(alias, "dim_str"):
-            raise TypeError(
-                f"wire {wire!r} of {stage} has the shape {alias!r}; give an alias of "
-                f"mhsa_lib.shapes, or one like them, Float[Tensor, '*batch query d_model']."
-            )
+    if isinstance(wires, dict) and all(hasattr(alias, "dim_str") for alias in wires.values()):
+        return
+    raise TypeError(
+        f"{stage}.wires is {wires!r}; write a dict that gives each output, in order, its alias "
+        f'of mhsa_lib.shapes, as in wires = {{"z": HeadOutputs}}, or one like them, '
+        f"Float[Tensor, '*batch query d_model']."
+    )
 
 
 class Wire(Stage):
@@ -116,10 +102,6 @@ def stages_of(module: nn.Module) -> dict[str, Stage]:
     return {path: m for path, m in module.named_modules() if isinstance(m, Stage)}
 
 
-STAGES = ("project", "split", "attend", "concat", "W_O")
-"""The parts of an attention, in the order in which its ``forward`` calls them."""
-
-
 def maps_of(attention: Any) -> dict[str, nn.Linear]:
     """Return the four maps of an attention with the standard ``project``, by their names.
 
@@ -137,8 +119,7 @@ class Project(Stage):
     Parameters
     ----------
     d_model : width of a token in ``x``
-    d_heads : width of ``q``, all query heads side by side
-    d_kv_heads : width of ``k`` and of ``v``, all key heads side by side
+    d_heads, d_kv_heads : width of ``q``, and of ``k`` and ``v``: all heads side by side
     d_context : width of a token in ``context``; d_model when not given
     bias : whether the three maps add a bias
 

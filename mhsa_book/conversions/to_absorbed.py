@@ -14,16 +14,13 @@ from typing import Any
 
 import torch
 from einops import rearrange
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from mhsa_lib import copying, functional
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.execution_mode import is_unmodified
 from mhsa_lib.shapes import (
-    AbsorbedKeys,
-    AbsorbedOutputs,
-    AbsorbedQueries,
-    AbsorbedValues,
     HeadOutputs,
     HeadRows,
     LatentQueryRows,
@@ -32,6 +29,11 @@ from mhsa_lib.shapes import (
 )
 from mhsa_lib.stages import Attend, Stage, Wire
 from mhsa_lib.variants.latent import LatentSplit
+
+AbsorbedQueries = Float[Tensor, "*batch head query d_absorbed"]
+AbsorbedKeys = Float[Tensor, "*batch kv_head key d_absorbed"]
+AbsorbedValues = Float[Tensor, "*batch kv_head key d_latent"]
+AbsorbedOutputs = Float[Tensor, "*batch head query d_latent"]
 
 
 class AbsorbedSplit(LatentSplit):

@@ -6,10 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_book import models
+from mhsa_book import measure, models
 from mhsa_book.exercises.compare import difference, shown
 from mhsa_book.exercises.kinds import Exercise, OpenAnswer, Value
-from mhsa_lib import measure
 
 TEXTS = (
     "The animal didn't cross the street because it was too tired.",

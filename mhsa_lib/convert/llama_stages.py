@@ -7,6 +7,7 @@ section 2, arXiv 2508.10925, after Xiao et al., arXiv 2309.17453 (sinks); OLMo T
 Furious", section 3.3, arXiv 2501.00656 (norms of queries and keys).
 """
 
+import math
 from typing import Any
 
 import torch
@@ -52,7 +53,11 @@ class CappedAttend(GroupedAttend):
 
     def score(self, q: Queries, k: Heads) -> Scores:
         """Return the scaled dot products, soft-capped."""
-        return functional.softcap(super().score(q, k), self.cap)
+        scores = super().score(q, k)
+        # An infinite cap would give infinity times zero.
+        if self.cap is None or math.isinf(self.cap):
+            return scores
+        return self.cap * torch.tanh(scores / self.cap)
 
 
 class SinkAttend(GroupedAttend):

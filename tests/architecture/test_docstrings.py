@@ -33,11 +33,9 @@ def test_every_public_name_says_what_it_is(module):
 # Needs transformers, or is shown by the example of its caller.
 NO_EXAMPLE = {"from_bert", "from_gpt2", "from_llama", "project", "table"}
 SHOW_EXAMPLES = [
-    "mhsa_lib.checks",
-    "mhsa_lib.execution_mode",
     "mhsa_lib.device",
     "mhsa_lib.functional",
-    "mhsa_lib.measure",
+    "mhsa_book.measure",
     "mhsa_lib.masks.predicates",
     "mhsa_lib.rope.rotary",
     "mhsa_lib.rope.rotary",

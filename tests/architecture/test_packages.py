@@ -46,7 +46,7 @@ PLANTED = {
         "mhsa_book: imports point down",
     ),
     "the library imports the book": (
-        "mhsa_lib/measure.py",
+        "mhsa_lib/functional.py",
         "import mhsa_book.naive",
         "The library never imports the book",
     ),
@@ -55,7 +55,7 @@ PLANTED = {
         "from mhsa_lib.tracing import wires",
         "No circles",
     ),
-    "a picture": ("mhsa_lib/measure.py", "import matplotlib", "The library draws nothing"),
+    "a picture": ("mhsa_lib/functional.py", "import matplotlib", "The library draws nothing"),
 }
 
 

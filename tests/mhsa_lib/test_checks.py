@@ -58,6 +58,22 @@ def test_divides_is_exact_and_proposes_a_size_that_works():
     assert checks.divides(n_heads=32, n_kv_heads=8) == 4
 
 
+def test_a_tensor_has_the_axes_it_is_to_have():
+    checks.shaped("mixing", torch.zeros(3, 6), n_heads=3, d_shared=6)
+    words = r"mixing has shape \(3, 5\), but n_heads=3 and d_shared=6; pass a tensor \(3, 6\)"
+    with pytest.raises(ValueError, match=words):
+        checks.shaped("mixing", torch.zeros(3, 5), n_heads=3, d_shared=6)
+    with pytest.raises(TypeError, match=r"mixing is a list; pass a tensor \(3, 6\)"):
+        checks.shaped("mixing", [], n_heads=3, d_shared=6)
+
+
+@pytest.mark.parametrize("given", [[0.5, 1.0], [3, True], 3, None, torch.tensor([True])])
+def test_whole_numbers_are_neither_fractions_nor_choices(given):
+    assert checks.whole_numbers("ids", "one for each", [0, 1], "[0, 1]").tolist() == [0, 1]
+    with pytest.raises(TypeError, match=r"ids are whole numbers, one for each, not .*; say"):
+        checks.whole_numbers("ids", "one for each", given, "[0, 1]")
+
+
 def test_tokens_are_rows_of_floating_point_numbers_of_one_width():
     checks.tokens("x", torch.zeros(5, 12), 12)
     checks.tokens("x", torch.zeros(2, 3, 5, 12, dtype=torch.float16), 12)

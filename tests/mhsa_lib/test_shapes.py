@@ -1,10 +1,13 @@
 """Roles and axes of every tensor, written once."""
 
+import re
+
 import pytest
 import torch
 from jaxtyping import Float
 
 from mhsa_lib import shapes
+from tools import ROOT
 
 ALIASES = [
     "Tokens",
@@ -24,10 +27,6 @@ ALIASES = [
     "LatentQueryRows",
     "LatentQueries",
     "LatentKeys",
-    "AbsorbedQueries",
-    "AbsorbedKeys",
-    "AbsorbedValues",
-    "AbsorbedOutputs",
     "WideQueries",
     "WideKeys",
     "WideValues",
@@ -44,8 +43,15 @@ def test_an_alias_names_its_axes():
 @pytest.mark.parametrize("name", ALIASES)
 def test_every_axis_is_explained_and_has_a_colour(name):
     for axis in shapes.axes(getattr(shapes, name)):
-        assert f"``{axis}``" in shapes.__doc__
-        assert axis.lstrip("*") in shapes.AXIS_COLOURS
+        colour, meaning = shapes.AXES[axis.lstrip("*")]
+        assert re.fullmatch("#[0-9a-f]{6}", colour)
+        assert meaning
+
+
+def test_the_page_of_the_interface_lists_the_axes():
+    page = (ROOT / "book" / "api.md").read_text(encoding="utf-8")
+    rows = [f"| `{axis}` | {meaning} |" for axis, (_, meaning) in shapes.AXES.items()]
+    assert "\n".join(rows) in page
 
 
 def test_no_two_axes_share_a_colour():

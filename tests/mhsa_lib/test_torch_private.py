@@ -85,7 +85,6 @@ print("right")
 
 NAMES = [
     ("torch._C", "_are_functorch_transforms_active"),
-    ("torch._C", "_is_tracing"),
     ("torch._C", "_current_graph_task_id"),
     ("forward_ad", "_current_level"),
     ("module", "_global_forward_hooks"),

@@ -19,9 +19,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from tqdm import tqdm
 
+from mhsa_book import measure
 from mhsa_book.models import repetition
 from mhsa_book.models.repeater import FOLDER, RECORD, START, WEIGHTS, Repeater
-from mhsa_lib import measure
 
 SEED = 0
 BATCH = 32

@@ -1,5 +1,5 @@
 // @ts-check
-// Numbers about attention weights, as mhsa_lib.measure has them. Weights lie flat, head after
+// Numbers about attention weights, as mhsa_book.measure has them. Weights lie flat, head after
 // head, row after row: `shape` is [layers, heads, queries, keys].
 
 import { quoted } from "../shared/tokens.js";

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 from traitlets import Enum, Float, Int, TraitError, validate
 
-from mhsa_book import plots
+from mhsa_book import measure, plots
 from mhsa_book.widgets.figure import Figure
 from mhsa_book.widgets.rules import Rule, number
-from mhsa_lib import functional, measure
+from mhsa_lib import functional
 
 TOKENS, WIDEST = 64, 1024
 COLDEST, HOTTEST = 0.01, 10_000

@@ -9,10 +9,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
-from mhsa_book import naive
+from mhsa_book import measure, naive
 from mhsa_book.models import repeater, repetition
 from mhsa_book.models.repeater import START, Repeater, encode, spell, without
-from mhsa_lib import masks, measure
+from mhsa_lib import masks
 from tools.build import train_repeater
 
 MODEL = repeater.load()

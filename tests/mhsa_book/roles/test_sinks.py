@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from mhsa_book import measure
 from mhsa_book.roles.reading import Reading
 from mhsa_book.roles.sinks import KINDS, kind, shares
-from mhsa_lib import measure
 
 
 def test_every_token_is_of_one_kind_so_the_shares_sum_to_one(readings):

@@ -6,9 +6,9 @@ import pytest
 import torch
 from traitlets import TraitError
 
+from mhsa_book import measure
 from mhsa_book.widgets import ScaleLab
 from mhsa_book.widgets.scale_lab import TOKENS, WIDEST, normals
-from mhsa_lib import measure
 from tests.mhsa_book.widgets.conftest import node
 
 SCALES = ScaleLab.scale.values

@@ -7,9 +7,9 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+from mhsa_book import measure
 from mhsa_book.widgets import ScaleLab
 from mhsa_book.widgets.scale_lab import TOKENS
-from mhsa_lib import measure
 from tests.mhsa_book.widgets.conftest import confirm, milliseconds
 from tests.mhsa_book.widgets.plain_model import mount_again
 

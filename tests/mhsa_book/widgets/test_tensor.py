@@ -4,7 +4,8 @@ import math
 
 import torch
 
-from mhsa_lib import functional, measure
+from mhsa_book import measure
+from mhsa_lib import functional
 from tests.mhsa_book.widgets.conftest import node
 
 

@@ -16,49 +16,22 @@ from tests.mhsa_lib.convert.zeros import grouped
 @pytest.mark.parametrize(
     ("keep", "error", "words"),
     [
-        ([], ValueError, "keep=[] leaves no head; keep at least one of 0 to 2."),
-        (
-            [0, 3],
-            ValueError,
-            "keep=[0, 3] names head 3, but n_heads=3, so heads are 0 to 2; pass numbers of "
-            "these, also for the last ones.",
-        ),
-        (
-            [-1],
-            ValueError,
-            "keep=[-1] names head -1, but n_heads=3, so heads are 0 to 2; pass numbers of "
-            "these, also for the last ones.",
-        ),
-        (
-            [1, 0, 1],
-            ValueError,
-            "keep=[1, 0, 1] names head 1 twice; name each head once.",
-        ),
+        ([], ValueError, "keep=[] does not name heads of 0 to 2, each once; pass the numbers"),
+        ([0, 3], ValueError, "keep=[0, 3] does not name heads of 0 to 2, each once"),
+        ([-1], ValueError, "keep=[-1] does not name heads of 0 to 2, each once"),
+        ([1, 0, 1], ValueError, "keep=[1, 0, 1] does not name heads of 0 to 2, each once"),
+        (torch.tensor([[0, 1]]), ValueError, "keep=[[0, 1]] does not name heads of 0 to 2"),
         (
             torch.tensor([True, False, True]),
             TypeError,
-            "keep=[True, False, True] says yes or no where it should name heads; pass the "
-            "numbers of those to keep (of a tensor, keep.nonzero().flatten()).",
+            "heads to keep are whole numbers, one for each, not [True, False, True]; say [0",
         ),
-        ([torch.tensor(True)], TypeError, "says yes or no where it should name heads; pass"),
-        (
-            [0, True],
-            TypeError,
-            "keep=[0, True] says yes or no where it should name heads; pass",
-        ),
-        (
-            torch.tensor([0.0, 1.0]),
-            TypeError,
-            "keep=[0.0, 1.0] holds 0.0, which is no whole number; pass numbers of heads.",
-        ),
-        (
-            torch.tensor([[0, 1]]),
-            TypeError,
-            "keep=[[0, 1]] holds [0, 1], which is no whole number; pass numbers of heads.",
-        ),
-        ("02", TypeError, "holds '0', which is no whole number; pass numbers of heads."),
-        (2, TypeError, "keep=2 is no list of heads; pass their numbers, [0, 1], say."),
-        (None, TypeError, "keep=None is no list of heads; pass their numbers, [0, 1], say."),
+        ([torch.tensor(True)], TypeError, "heads to keep are whole numbers, one for each"),
+        ([0, True], TypeError, "are whole numbers, one for each, not [0, True]; say [0, 1]."),
+        (torch.tensor([0.0, 1.0]), TypeError, "are whole numbers, one for each, not [0.0, 1"),
+        ("02", TypeError, "are whole numbers, one for each, not ['0', '2']; say [0, 1]."),
+        (2, TypeError, "heads to keep are whole numbers, one for each, not 2; say [0, 1]."),
+        (None, TypeError, "heads to keep are whole numbers, one for each, not None; say [0"),
     ],
     ids=str,
 )

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from mhsa_lib import measure
+from mhsa_book import measure
 from tests.mhsa_book.models.minilm.texts import TEXTS, TIRED
 
 

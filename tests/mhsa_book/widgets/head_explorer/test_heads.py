@@ -6,9 +6,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
+from mhsa_book import measure
 from mhsa_book.widgets import HeadExplorer
 from mhsa_book.widgets.packed import unpacked
-from mhsa_lib import measure
 from tests.mhsa_book.widgets.conftest import node
 from tests.mhsa_book.widgets.head_explorer.random_heads import WORDS, explorer, kept, weights
 from tests.mhsa_book.widgets.head_explorer.reader import assert_shows, table

@@ -6,9 +6,9 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+from mhsa_book import measure
 from mhsa_book.widgets import HeadExplorer
 from mhsa_book.widgets.packed import unpacked
-from mhsa_lib import measure
 from tests.mhsa_book.widgets.head_explorer.random_heads import WORDS, explorer, weights
 from tests.mhsa_book.widgets.head_explorer.reader import (
     assert_shows,

@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mhsa_book import measure
 from mhsa_book.widgets.packed import unpacked
-from mhsa_lib import measure
 from tests.mhsa_book.widgets.conftest import node
 from tests.mhsa_book.widgets.head_explorer.random_heads import WORDS, explorer, kept, weights
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from mhsa_lib import measure
+from mhsa_book import measure
 from tests.helpers.drawn import rand
 
 SIZE = st.integers(1, 5)
