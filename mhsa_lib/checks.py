@@ -162,7 +162,7 @@ def _weight_of(W: Any) -> Tensor | None:
     """The weight that a plain linear map multiplies with; None where it may be another."""
     # Offloading keeps weights on meta until the call, quantisation stores 8 bits, and a sharded
     # or wrapped map casts or gathers its parameters first: only the map knows what it accepts.
-    ours = isinstance(W, nn.Linear) and type(W).__module__.startswith("mhsa_lib.")
+    ours = isinstance(W, nn.Linear) and type(W).__module__.partition(".")[0] == "mhsa_lib"
     if not (type(W) is nn.Linear or ours) or "forward" in vars(W):
         return None
     weight = W.weight
