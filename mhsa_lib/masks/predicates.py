@@ -87,10 +87,6 @@ class Combined(Rule):
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
         return self.function(*[part.allows(query, key) for part in self.parts])
 
-    @property
-    def fixed(self) -> bool:
-        return all(part.fixed for part in self.parts)
-
     def to(self, device: torch.device) -> "Combined":
         return replace(self, parts=tuple(part.to(device) for part in self.parts))
 
@@ -196,7 +192,8 @@ class Predicate:
     @property
     def fixed(self) -> bool:
         """Whether the answers cannot change; a custom rule may read what does."""
-        return isinstance(self.rule, Rule) and self.rule.fixed
+        parts = self.rule.parts if isinstance(self.rule, Combined) else ()
+        return isinstance(self.rule, Rule) and all(part.fixed for part in parts)
 
     def to(self, device: torch.device) -> "Predicate":
         """Return the same predicate, with the tensors it reads on ``device``."""

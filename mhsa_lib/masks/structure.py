@@ -12,17 +12,12 @@ from torch import Tensor
 
 
 class Rule:
-    """A function of positions whose answers, while it is ``fixed``, never change."""
-
-    @property
-    def fixed(self) -> bool:
-        return True
+    """A function of positions whose answers never change, as a frozen dataclass."""
 
     def to(self, device: torch.device) -> Any:
-        """Return the same rule, a dataclass, with the tensors it reads on ``device``."""
-        read = {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
-        moved: Any = {name: tensor.to(device) for name, tensor in read.items()}
-        return replace(self, **moved) if moved else self  # type: ignore[type-var]
+        """Return the same rule, with the tensors it reads on ``device``."""
+        moved: Any = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
+        return replace(self, **moved)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True)
