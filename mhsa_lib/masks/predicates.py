@@ -373,7 +373,7 @@ def resolve(mask: Any, shape: Sequence[int], device: torch.device) -> Mask | Non
         return None
     if isinstance(mask, Predicate):
         n_query, n_key = shape[-2:]
-        mask = mask.dense(n_query, n_key, device)
+        mask = mask.dense(n_query, n_key, device=device)
     checks.boolean(mask)
     checks.mask_fits(mask, shape)
     return mask[(None,) * (len(shape) - mask.ndim)]
@@ -384,8 +384,6 @@ class Picture(list[str]):
 
     def __repr__(self) -> str:
         return "\n".join(self)
-
-    __str__ = __repr__
 
 
 def picture(predicate: Predicate, n_query: int, n_key: int | None = None) -> Picture:

@@ -114,7 +114,7 @@ class Rotary(nn.Module):
         pair = torch.arange(self.d_rotary // 2, device=device, dtype=dtype)
         plain = self.base ** (-2 * pair / self.d_rotary)
         if isinstance(self.scaling, LengthScaling):
-            return self.scaling(plain, torch.zeros(1).to(plain) if length is None else length)
+            return self.scaling(plain, plain.new_zeros(1) if length is None else length)
         return plain if self.scaling is None else self.scaling(plain)
 
     def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
@@ -124,6 +124,7 @@ class Rotary(nn.Module):
                 f"rows are {rows.shape[-1]} wide, shape {tuple(rows.shape)}, but "
                 f"d_rotary={self.d_rotary}; the last axis must be d_rotary."
             )
+        # The text of each sequence ends with its own last position.
         by_length = isinstance(self.scaling, LengthScaling)
         length = positions.amax(dim=-1, keepdim=True)[..., None] + 1 if by_length else None
         # Angles in float32 at least: half precision cannot tell position 4097 from 4096.
