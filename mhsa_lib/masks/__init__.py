@@ -1,7 +1,4 @@
-"""Who can attend to whom: ready masks and your own, how they combine, and those of others.
-
-``predicates`` has the masks, ``structure`` what kernels know of a mask without asking it.
-"""
+"""Who can attend to whom: ``predicates``, and ``structure``, what kernels know of them."""
 
 from mhsa_lib.masks.predicates import Predicate as Predicate
 from mhsa_lib.masks.predicates import causal as causal

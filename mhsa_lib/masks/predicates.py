@@ -1,22 +1,17 @@
 """Who can attend to whom: rules about positions that compose with ``&``, ``|`` and ``~``.
 
-A predicate answers for a query position and a key position: True means *may attend*, as in
-``scaled_dot_product_attention`` of torch; ``nn.MultiheadAttention`` means the opposite
-(``from_torch``, ``to_torch``). Queries are the last positions of the keys when there are fewer
-of them, as in decoding. Masks are values: equal if they say the same, hashed, copied, pickled.
-A kernel that prepares something (FlexAttention's block mask) keeps it for all that are equal.
+True means *may attend*, as in torch's ``scaled_dot_product_attention``; for the opposite, that
+of ``nn.MultiheadAttention``, see ``to_torch``. Fewer queries than keys are the last positions,
+as in decoding. Masks are values: equal if they say the same, hashed, copied and pickled.
 
->>> picture(causal & ~custom(lambda query, key: key == 1), 4)
-■···
-■···
-■·■·
-■·■■
+>>> picture(causal & ~custom(lambda query, key: key == 1), 3)
+■··
+■··
+■·■
 """
 
-import copy
 import math
 import operator
-import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,33 +21,8 @@ from torch import Tensor
 
 from mhsa_lib import checks
 from mhsa_lib.execution_mode import is_eager
-from mhsa_lib.masks.structure import NO_LIMIT, UNKNOWN, Band, Structure
+from mhsa_lib.masks.structure import NO_LIMIT, UNKNOWN, Band, Rule, Structure
 from mhsa_lib.shapes import Mask
-
-# --- rules -------------------------------------------------------------------------------
-
-
-class Rule:
-    """A function of positions that knows whether its answers can change."""
-
-    @property
-    def fixed(self) -> bool:
-        """Whether the answer is the same at any time."""
-        return True
-
-    def to(self, device: torch.device) -> Any:
-        """Return the same rule, with the tensors it reads on ``device``."""
-        return self
-
-
-@dataclass(frozen=True)
-class InBand(Rule):
-    """Keys in a band around the query."""
-
-    band: Band
-
-    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
-        return self.band.allows(query, key)
 
 
 @dataclass(frozen=True)
@@ -69,160 +39,104 @@ class Prefix(Rule):
 class Padding(Rule):
     """Nothing at or beyond the end of a sequence: keys, and with ``of_queries`` queries too."""
 
-    lengths: Any
+    # Tensors have no truth when compared, so rules are compared by their numbers as text.
+    text: str
     of_queries: bool
-    # Tensors have no truth when compared, so `lengths` says the same in plain numbers.
     ends: Tensor = field(compare=False, repr=False)
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
         ends = self.ends.to(key.device)[..., None, None, None]
         return (key < ends) & (query < ends) if self.of_queries else key < ends
 
-    def to(self, device: torch.device) -> "Padding":
-        return replace(self, ends=self.ends.to(device))
-
 
 @dataclass(frozen=True)
 class Documents(Rule):
-    """Keys of the query's own document, by a ``table`` (…, seq + 1) of ids."""
+    """Keys of the query's own document: ``table`` has the ids, ``start`` where a row begins."""
 
-    ids: Any
-    # The last column is padding, -1: every position outside of the text reads that one.
+    text: str
+    n_ids: int
     table: Tensor = field(compare=False, repr=False)
+    start: Tensor = field(compare=False, repr=False)
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
-        n_ids = self.table.shape[-1] - 1
         n_tokens = key.shape[-1] if key.ndim else 0
         if _readable(query, key) and key.numel() and query.numel():
             n_tokens = max(n_tokens, int(key.max()) + 1, int(query.max()) + 1)
-        if n_tokens > n_ids:
+        if n_tokens > self.n_ids:
             raise ValueError(
-                f"documents has ids of {n_ids} tokens, but was asked about {n_tokens}; give an "
-                f"id to every token of the text, those in the cache included."
+                f"documents has ids of {self.n_ids} tokens, but was asked about {n_tokens}; "
+                f"give an id to every token of the text, those in the cache included."
             )
         own, other = self._of(query), self._of(key)
         return (own == other) & (own >= 0)
 
     def _of(self, position: Tensor) -> Tensor:
-        table = self.table.to(position.device)
-        n_ids = table.shape[-1] - 1
-        outside = (position < 0) | (position >= n_ids)
-        position = torch.where(outside, n_ids, position)
-        if table.ndim == 1:
-            return table[position]
-        # (head, query, key) follow the axes of the batch, which positions in a cache have too.
-        position = position[(None,) * (3 - position.ndim)]
-        batch = torch.broadcast_shapes(table.shape[:-1], position.shape[:-3])
-        position = position.expand(*batch, *position.shape[-3:])
-        found = table.expand(*batch, n_ids + 1).gather(-1, position.flatten(-3))
-        return found.view(position.shape)
-
-    def to(self, device: torch.device) -> "Documents":
-        return replace(self, table=self.table.to(device))
+        outside = (position < 0) | (position >= self.n_ids)
+        # A row of the table ends with padding, -1, which every position outside of it reads.
+        entry = self.start.to(position.device) + torch.where(outside, self.n_ids, position)
+        return self.table.to(position.device)[entry]
 
 
 @dataclass(frozen=True)
 class Combined(Rule):
-    """Predicates and the function of ``operator`` that makes one answer of theirs."""
+    """Predicates, and the function of ``operator`` that makes one answer of theirs."""
 
-    sign: Callable[..., Tensor]
-    parts: tuple[Any, ...]
+    function: Callable[..., Tensor]
+    parts: tuple["Predicate", ...]
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
-        return self.sign(*[part.allows(query, key) for part in self.parts])
-
-    @property
-    def fixed(self) -> bool:
-        return all(part.fixed for part in self.parts)
+        return self.function(*[part.allows(query, key) for part in self.parts])
 
     def to(self, device: torch.device) -> "Combined":
         return replace(self, parts=tuple(part.to(device) for part in self.parts))
 
 
-class Custom(Rule):
-    """A caller's function, equal to itself only, because it may read a tensor that changes.
+# No Rule, because a caller's function may read a tensor that changes. Functions are equal only
+# to themselves, so two of the same code, which may read different tensors, are not.
+@dataclass(frozen=True)
+class Custom:
+    """A caller's function of positions."""
 
-    It is pickled by its name; raises ``PicklingError`` for a function that has none.
-    """
+    function: Callable[[Tensor, Tensor], Any]
+    name: str
 
-    def __init__(self, function: Callable[[Tensor, Tensor], Tensor]) -> None:
-        self.function = function
-
-    @property
-    def fixed(self) -> bool:
-        return False
-
-    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
+    def __call__(self, query: Tensor, key: Tensor) -> Any:
         if not _readable(query, key) or query.ndim < 2 or not key.ndim:
             return self.function(query, key)
+        allowed = self._answer(query, key)
+        # Kernels ask about parts. So two pairs are asked about again, the first query with the
+        # last key and the reverse: what was read of all positions, a maximum, a count or a
+        # ready tensor, differs at one of the ends from what is read of one.
+        first, last = slice(None, 1), slice(-1, None)
+        for one, other in ((first, last), (last, first)):
+            alone = self._answer(query[..., one, :], key[..., other])
+            if (alone != allowed[..., one, other]).any():
+                raise self._error("answered otherwise", query, key)
+        return allowed
+
+    def _answer(self, query: Tensor, key: Tensor) -> Tensor:
         try:
-            allowed = self.function(query, key)
+            allowed = _boolean(self.name, self.function(query, key))
         # No fault of the rule, and the caller may want to catch it.
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
-            raise self._error(f"raised {str(error).splitlines()[0]!r}", query, key) from error
-        # Any other answer is refused by the predicate, which knows its own name.
-        if not isinstance(allowed, Tensor) or allowed.dtype is not torch.bool:
-            return allowed
+            raise self._error(f"raised {str(error)!r:.80}", query, key) from error
+        # More axes may come before (query, key), for a batch or for heads.
         shape = torch.broadcast_shapes(query.shape, key.shape)
-        if not _fits(allowed, shape):
+        pairs = zip(reversed(allowed.shape[-2:]), reversed(shape), strict=False)
+        if any(size not in (1, room) for size, room in pairs):
             raise self._error(f"answered {tuple(allowed.shape)}", query, key)
-        if not shape.numel() or shape[-2:].numel() == 1:
-            return allowed
-        # Kernels ask about parts. So two pairs are asked about again, the first query with the
-        # last key and the reverse: what was read of all positions, a maximum, a count or a
-        # ready tensor, differs at one of the ends from what is read of one.
-        whole = allowed.expand(torch.broadcast_shapes(allowed.shape, shape))
-        first, last = slice(None, 1), slice(-1, None)
-        for one, other in ((first, last), (last, first)):
-            expected = whole[..., one, other]
-            alone = self.function(query[..., one, :], key[..., other])
-            if not _fits(alone, expected.shape) or (alone != expected).any():
-                raise self._error("answered otherwise", query, key)
-        return allowed
+        return allowed.expand(torch.broadcast_shapes(allowed.shape, shape))
 
     def _error(self, wrong: str, query: Tensor, key: Tensor) -> ValueError:
         return ValueError(
-            f"custom({_name(self.function)}) {wrong} about {query.shape[-2]} queries and "
-            f"{key.shape[-1]} keys, but a rule answers for each pair on its own, "
-            f"(…, query, key), and the same in any part of a sequence; compare positions, and "
-            f"read nothing of all of them. For packed documents use masks.documents(ids); for "
-            f"other tables (batch, seq) let two axes follow the batch, "
-            f"table[:, None, query] == table[:, None, None, key]."
+            f"{self.name} {wrong} about {query.shape[-2]} queries and {key.shape[-1]} keys, "
+            f"but a rule answers for each pair on its own, (…, query, key), and the same in "
+            f"any part of a sequence; compare positions, and read nothing of all of them. For "
+            f"packed documents use masks.documents(ids); for other tables (batch, seq) let "
+            f"two axes follow the batch, table[:, None, query] == table[:, None, None, key]."
         )
-
-    def __eq__(self, other: object) -> bool:
-        # Identity, because functions with the same code may read different tensors.
-        return isinstance(other, Custom) and self.function is other.function
-
-    def __hash__(self) -> int:
-        return id(self.function)
-
-    # Both would go through __reduce_ex__, which refuses what can be copied very well.
-    def __copy__(self) -> "Custom":
-        return Custom(self.function)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Custom":
-        return Custom(copy.deepcopy(self.function, memo))
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        name = getattr(self.function, "__qualname__", "")
-        if "<" in name:
-            raise pickle.PicklingError(
-                f"a custom mask over {name} cannot be pickled: a function travels by its name, "
-                f"and this one has none in its module; define the rule with `def` at the top "
-                f"of a module."
-            )
-        return Custom, (self.function,)
-
-
-def _name(function: Any) -> str:
-    return getattr(function, "__name__", "rule").strip("<>")
-
-
-def _nested(numbers: Any) -> Any:
-    return tuple(map(_nested, numbers)) if isinstance(numbers, list) else numbers
 
 
 def _readable(*positions: Tensor) -> bool:
@@ -230,49 +144,39 @@ def _readable(*positions: Tensor) -> bool:
     return is_eager() and all(type(p) is Tensor and not p.is_meta for p in positions)
 
 
-def _fits(allowed: Tensor, shape: torch.Size) -> bool:
-    """Whether an answer broadcasts to (…, query, key), with more axes before them or not."""
-    last = tuple(allowed.shape[-2:])
-    rooms = tuple(shape)[len(shape) - len(last) :]
-    return all(size in (1, room) for size, room in zip(last, rooms, strict=True))
-
-
-# --- predicates -----------------------------------------------------------------------------
+def _boolean(name: str, allowed: Any) -> Tensor:
+    if not isinstance(allowed, Tensor) or allowed.dtype is not torch.bool:
+        kind = allowed.dtype if isinstance(allowed, Tensor) else type(allowed).__name__
+        raise TypeError(
+            f"{name} answered {kind}, not a bool tensor; "
+            f"compare positions, for example `lambda query, key: query >= key`."
+        )
+    return allowed
 
 
 @dataclass(frozen=True)
 class Predicate:
     """A rule about positions, evaluated only when it is called.
 
-    ``structure`` says what is known about it beforehand. A custom rule is equal to itself only.
-    There is no truth in one: ``and``, ``or`` and ``not`` raise ``TypeError``.
+    ``structure`` says what is known about it beforehand. There is no truth in a rule: ``and``,
+    ``or`` and ``not`` raise ``TypeError``.
 
     >>> causal(torch.tensor(3), torch.tensor(5)), sliding_window(3) == sliding_window(3)
     (tensor(False), True)
     """
 
-    rule: Callable[[Tensor, Tensor], Tensor]
+    rule: Callable[[Tensor, Tensor], Any]
     name: str
     structure: Structure = UNKNOWN
 
-    def __call__(self, query: Tensor, key: Tensor) -> Tensor:
-        return self.allows(query, key)
-
+    # A method, because torch.compile in 2.5 cannot call an object whose __bool__ raises.
     def allows(self, query: Tensor, key: Tensor) -> Tensor:
         """Return the answer, as calling the predicate does."""
-        # A method, because torch.compile in 2.5 cannot call an object whose __bool__ raises.
-        allowed = self.rule(query, key)
-        if not isinstance(allowed, Tensor) or allowed.dtype is not torch.bool:
-            kind = allowed.dtype if isinstance(allowed, Tensor) else type(allowed).__name__
-            raise TypeError(
-                f"{self.name} answered {kind}, not a bool tensor; "
-                f"compare positions, for example `lambda query, key: query >= key`."
-            )
-        return allowed
+        return _boolean(self.name, self.rule(query, key))
 
-    def dense(
-        self, n_query: int, n_key: int, device: torch.device | str | None = None
-    ) -> Tensor:
+    __call__ = allows
+
+    def dense(self, n_query: int, n_key: int, device: Any = None) -> Tensor:
         """Return the boolean tensor (query, key), after axes of batch and head if there are.
 
         >>> causal.dense(2, 3)
@@ -287,33 +191,37 @@ class Predicate:
 
     @property
     def fixed(self) -> bool:
-        """Whether the answers cannot change; a custom rule may read what does.
-
-        >>> causal.fixed, (causal & custom(lambda query, key: key > 0)).fixed
-        (True, False)
-        """
-        return isinstance(self.rule, Rule) and self.rule.fixed
+        """Whether the answers cannot change; a custom rule may read what does."""
+        parts = self.rule.parts if isinstance(self.rule, Combined) else ()
+        return isinstance(self.rule, Rule) and all(part.fixed for part in parts)
 
     def to(self, device: torch.device) -> "Predicate":
-        """Return the same predicate, with the lengths it reads on ``device``."""
+        """Return the same predicate, with the tensors it reads on ``device``."""
         return replace(self, rule=self.rule.to(device)) if isinstance(self.rule, Rule) else self
 
     def __and__(self, other: Any) -> "Predicate":
-        other = _predicate(self, "&", other)
-        rule = Combined(operator.and_, (self, other))
-        structure = self.structure & other.structure
-        return Predicate(rule, f"({self.name} & {other.name})", structure)
+        both = self._combined("&", operator.and_, other)
+        return replace(both, structure=self.structure & other.structure)
 
     def __or__(self, other: Any) -> "Predicate":
-        other = _predicate(self, "|", other)
         # What either allows is no band and no padding in general, so nothing is known.
-        rule = Combined(operator.or_, (self, other))
-        return Predicate(rule, f"({self.name} | {other.name})")
+        return self._combined("|", operator.or_, other)
 
     __rand__, __ror__ = __and__, __or__
 
     def __invert__(self) -> "Predicate":
         return Predicate(Combined(operator.invert, (self,)), f"~{self.name}")
+
+    def _combined(self, sign: str, function: Callable[..., Tensor], other: Any) -> "Predicate":
+        if not isinstance(other, Predicate):
+            # A tensor is made for one number of tokens, and a rule for any.
+            raise TypeError(
+                f"{self.name} {sign} a {type(other).__name__}: only predicates combine; wrap a "
+                f"function of (query, key) in masks.custom, and combine a tensor with another, "
+                f"{self.name}.dense(n_query, n_key) {sign} tensor."
+            )
+        rule = Combined(function, (self, other))
+        return Predicate(rule, f"({self.name} {sign} {other.name})")
 
     def __bool__(self) -> bool:
         raise TypeError(
@@ -326,7 +234,7 @@ class Predicate:
 
 
 def _in_band(name: str, band: Band) -> Predicate:
-    return Predicate(InBand(band), name, Structure(band, exact=True))
+    return Predicate(band, name, Structure(band, exact=True))
 
 
 full = _in_band("full", NO_LIMIT)
@@ -337,13 +245,12 @@ causal = _in_band("causal", Band(ahead=0))
 
 
 def sliding_window(window: int) -> Predicate:
-    """Return the mask of the last ``window`` tokens, the query's own one included.
+    """A query attends to the last ``window`` tokens, its own included.
 
-    >>> picture(sliding_window(2), 4)
-    ■···
-    ■■··
-    ·■■·
-    ··■■
+    >>> picture(sliding_window(2), 3)
+    ■··
+    ■■·
+    ·■■
     """
     checks.positive(window=window)
     return _in_band(f"sliding_window({window})", Band(ahead=0, behind=window - 1))
@@ -352,11 +259,10 @@ def sliding_window(window: int) -> Predicate:
 def prefix(n: int) -> Predicate:
     """Everyone attends to the first ``n`` tokens; beyond them to nothing after the query.
 
-    >>> picture(prefix(2), 4)
-    ■■··
-    ■■··
-    ■■■·
-    ■■■■
+    >>> picture(prefix(2), 3)
+    ■■·
+    ■■·
+    ■■■
     """
     checks.positive(n=n)
     return Predicate(Prefix(n), f"prefix({n})")
@@ -365,11 +271,10 @@ def prefix(n: int) -> Predicate:
 def key_padding(lengths: Any) -> Predicate:
     """Forbid keys beyond each sequence's length; every query still attends.
 
-    ``lengths`` is a list, an array or a tensor of whole numbers, and is copied. This is what
-    ``key_padding_mask`` of ``nn.MultiheadAttention`` does.
+    ``lengths``, whole numbers in a list, an array or a tensor, are copied. The same as
+    ``key_padding_mask`` of ``nn.MultiheadAttention``.
 
-    >>> picture(key_padding([3, 1]), 3)
-    ■■■  ■··
+    >>> picture(key_padding([3, 1]), 2, 3)
     ■■■  ■··
     ■■■  ■··
     """
@@ -377,10 +282,9 @@ def key_padding(lengths: Any) -> Predicate:
 
 
 def padding(lengths: Any) -> Predicate:
-    """Forbid padded keys and padded queries: nothing is computed for padding.
+    """Forbid padded keys and padded queries, in self-attention: nothing is computed for them.
 
-    For self-attention; ``lengths`` as in ``key_padding``. The ``z`` of a padded query is 0, so
-    its ``y`` is the bias of ``W_O``.
+    The ``z`` of a padded query is 0, so its ``y`` is the bias of ``W_O``.
 
     >>> picture(padding([3, 1]), 3)
     ■■■  ■··
@@ -392,67 +296,68 @@ def padding(lengths: Any) -> Predicate:
 
 def _padding(name: str, lengths: Any, of_queries: bool) -> Predicate:
     ends = checks.whole_numbers("lengths", "one per sequence", lengths, "[3, 4]")
+    text = str(ends.tolist())
     if (ends < 0).any():
-        raise ValueError(f"lengths={ends.tolist()} holds a negative length; the least is 0.")
+        raise ValueError(f"lengths={text} holds a negative length; the least is 0.")
     known = tuple(ends.tolist()) if ends.ndim == 1 else None
-    # A copy: the rule has to stay what it is equal to.
-    rule = Padding(_nested(ends.tolist()), of_queries, ends.detach().clone())
     structure = Structure(NO_LIMIT, known, known if of_queries else None, known is not None)
-    return Predicate(rule, f"{name}({ends.tolist()})", structure)
+    # A copy: the rule has to stay what it is equal to.
+    rule = Padding(text, of_queries, ends.detach().clone())
+    return Predicate(rule, f"{name}({text})", structure)
 
 
 def documents(ids: Any) -> Predicate:
-    """A query may attend to the keys of its own document: several texts packed into one row.
+    """A query attends to the keys of its own document: several texts packed into one row.
 
-    ``ids`` (seq,), the same for every sequence, or (batch, seq) are whole numbers, a list, an
-    array or a tensor, and are copied: the document of every token. A negative id is padding,
-    which attends to nothing and which nothing attends to. Together with ``causal`` each
-    document is read as if it were alone. In a cache the ids are those of the whole text.
-    Raises ``TypeError`` for ids that are no whole numbers, and ``ValueError`` in a call with
-    more tokens than ids.
+    ``ids``, whole numbers in a list, an array or a tensor (seq,) or (batch, seq), are copied:
+    the document of every token, those in a cache included; a negative id is padding, which
+    attends to nothing and which nothing attends to. With ``causal`` each document is read as
+    if it were alone. Raises ``ValueError`` in a call with more tokens than ids.
 
     >>> picture(causal & documents([[0, 0, 1], [0, 1, -1]]), 3)
     ■··  ■··
     ■■·  ·■·
     ··■  ···
     """
-    given = checks.whole_numbers("ids", "one for each token", ids, "[0, 0, 1]")
-    numbers = given.tolist()
+    given = checks.whole_numbers("ids", "one for each token", ids, "[0, 0, 1]").detach().long()
+    *batch, n_ids = given.shape
     # The longest document bounds a band, which lets kernels pass over most of a long row.
     reach = 0
-    for row in given.reshape(-1, given.shape[-1]).tolist() if given.numel() else ():
+    for row in given.reshape(-1, n_ids).tolist() if given.numel() else ():
         first: dict[int, int] = {}
         for place, document in enumerate(row):
             if document >= 0:
                 reach = max(reach, place - first.setdefault(document, place))
-    table = torch.nn.functional.pad(given.detach().long(), (0, 1), value=-1)
+    table = torch.nn.functional.pad(given, (0, 1), value=-1)
+    start = torch.arange(0, table.numel(), n_ids + 1, device=given.device)
+    # Axes of the batch stand before (head, query, key); ids of one row have none.
+    start = start.view(*batch, 1, 1, 1) if batch else start[0]
+    rule = Documents(str(given.tolist()), n_ids, table.flatten(), start)
     # 64 ids are as many as an error message should repeat.
-    name = numbers if given.numel() <= 64 else f"ids of shape {tuple(given.shape)}"
-    structure = Structure(Band(ahead=reach, behind=reach))
-    return Predicate(Documents(_nested(numbers), table), f"documents({name})", structure)
+    name = rule.text if given.numel() <= 64 else f"ids of shape {tuple(given.shape)}"
+    return Predicate(rule, f"documents({name})", Structure(Band(ahead=reach, behind=reach)))
 
 
 def custom(rule: Any) -> Predicate:
     """Your own rule about index tensors ``query`` (query, 1) and ``key`` (key).
 
-    The rule must answer for every pair on its own, because kernels ask it about parts of a
-    sequence. One that reads its index tensors as a whole (``key == key.max()``), or returns a
-    ready (n, n) tensor, raises ``ValueError``. Axes of the batch and of the heads come before
-    (query, key), so a rule about a tensor (batch, seq) makes room for them:
-    ``table[:, None, query] == table[:, None, None, key]``. It is asked again in every call, so
-    it may read a tensor that changes between calls.
+    Kernels ask it about parts of a sequence, so it answers for every pair on its own; one that
+    reads positions as a whole (``key == key.max()``), or returns a ready (n, n) tensor, raises
+    ``ValueError``. Axes of batch and heads come before (query, key), so a table (batch, seq)
+    makes room for them: ``table[:, None, query] == table[:, None, None, key]``. It is asked
+    in every call, so a tensor that it reads may change. It is pickled by its function's name.
 
-    >>> picture(custom(lambda query, key: (query - key) % 2 == 0), 4)
-    ■·■·
-    ·■·■
-    ■·■·
-    ·■·■
+    >>> picture(custom(lambda query, key: (query - key) % 2 == 0), 3)
+    ■·■
+    ·■·
+    ■·■
     """
     if isinstance(rule, Predicate) or not callable(rule):
         raise TypeError(
             f"custom takes a function of (query, key), not a {type(rule).__name__}."
         )
-    return Predicate(Custom(rule), f"custom({_name(rule)})")
+    name = f"custom({getattr(rule, '__name__', 'rule').strip('<>')})"
+    return Predicate(Custom(rule, name), name)
 
 
 def resolve(mask: Any, shape: Sequence[int], device: torch.device) -> Mask | None:
@@ -474,30 +379,11 @@ def resolve(mask: Any, shape: Sequence[int], device: torch.device) -> Mask | Non
     return mask[(None,) * (len(shape) - mask.ndim)]
 
 
-def _predicate(predicate: Predicate, sign: str, other: Any) -> Predicate:
-    if isinstance(other, Predicate):
-        return other
-    repair = "wrap a function of (query, key) in masks.custom"
-    if isinstance(other, Tensor):
-        repair = (
-            f"a tensor is made for one number of tokens and a rule for any: combine tensors, "
-            f"{predicate.name}.dense(n_query, n_key) {sign} tensor"
-        )
-    raise TypeError(
-        f"{predicate.name} {sign} a {type(other).__name__}: only predicates combine; {repair}."
-    )
-
-
-# --- pictures, and the masks of other libraries -----------------------------------------------
-
-
 class Picture(list[str]):
     """Rows of a drawn mask; printing shows them under each other."""
 
     def __repr__(self) -> str:
         return "\n".join(self)
-
-    __str__ = __repr__
 
 
 def picture(predicate: Predicate, n_query: int, n_key: int | None = None) -> Picture:
@@ -518,8 +404,8 @@ def picture(predicate: Predicate, n_query: int, n_key: int | None = None) -> Pic
 def flipped(mask: Tensor) -> Tensor:
     """Return a boolean mask in the opposite convention: True where it was False.
 
-    ``from_torch`` and ``to_torch`` are two names of it, for a mask on its way from
-    ``nn.MultiheadAttention``, where True is blocked, to ours, where True may attend, and back.
+    ``from_torch`` and ``to_torch`` are its names for a mask that comes from or goes to
+    ``nn.MultiheadAttention``, where True is blocked.
 
     >>> to_torch(causal.dense(2, 2))
     tensor([[False,  True],
@@ -535,7 +421,8 @@ from_torch = to_torch = flipped
 def from_additive(mask: Tensor) -> Tensor:
     """Return the boolean form of a mask that is added to scores: 0 allowed, -inf forbidden.
 
-    The lowest finite number of the dtype is taken for -inf, as many libraries write it.
+    The lowest finite number of the dtype is taken for -inf, as many libraries write it. Any
+    other number raises ``ValueError``.
 
     >>> from_additive(torch.tensor([[0.0, float("-inf")]]))
     tensor([[ True, False]])

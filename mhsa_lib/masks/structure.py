@@ -4,27 +4,51 @@ With it a kernel passes over what is forbidden, keys outside of a band around th
 padding, and needs nothing of size (query × key) for that.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 
-@dataclass(frozen=True)
-class Band:
-    """Keys from ``behind`` tokens before the query to ``ahead`` after it; None: no limit.
+class Rule:
+    """A function of positions whose answers never change, as a frozen dataclass."""
 
-    >>> Band(ahead=0).keys(2, 4, n_key=10)
-    (0, 4)
-    >>> Band(ahead=0, behind=1).keys(2, 4, n_key=10)
-    (1, 4)
-    """
+    def to(self, device: torch.device) -> Any:
+        """Return the same rule, with the tensors it reads on ``device``."""
+        moved: Any = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
+        return replace(self, **moved)  # type: ignore[type-var]
+
+
+@dataclass(frozen=True)
+class Band(Rule):
+    """Keys from ``behind`` tokens before the query to ``ahead`` after it; None: no limit."""
 
     ahead: int | None = None
     behind: int | None = None
 
+    def allows(self, query: Tensor, key: Tensor) -> Tensor:
+        """Whether each key is in the band of each query."""
+        # Limits are added to the queries, (query, 1): key - query would be a whole matrix of
+        # integers, eight times the memory of the answer.
+        limits = []
+        if self.ahead is not None:
+            limits.append(query + self.ahead >= key)
+        if self.behind is not None:
+            limits.append(query - self.behind <= key)
+        if not limits:
+            shape = torch.broadcast_shapes(query.shape, key.shape)
+            return torch.ones(shape, dtype=torch.bool, device=key.device)
+        return limits[0] if len(limits) == 1 else limits[0] & limits[1]
+
+    __call__ = allows
+
     def keys(self, first: int, end: int, n_key: int) -> tuple[int, int]:
-        """Where the keys of queries at positions ``first`` to ``end - 1`` begin and end."""
+        """Where the keys of queries at positions ``first`` to ``end - 1`` begin and end.
+
+        >>> Band(ahead=0, behind=1).keys(2, 4, n_key=10)
+        (1, 4)
+        """
         # Clamped at both ends: a band may begin before the first key or after the last.
         low = 0 if self.behind is None else min(max(0, first - self.behind), n_key)
         high = n_key if self.ahead is None else min(max(0, end + self.ahead), n_key)
@@ -52,20 +76,6 @@ class Band:
         far = self.behind is None or self.behind >= n_query - 1 + shift
         return Band(ahead, None if far else self.behind)
 
-    def allows(self, query: Tensor, key: Tensor) -> Tensor:
-        """Whether each key is in the band of each query."""
-        # Limits are added to the queries, (query, 1): key - query would be a whole matrix of
-        # integers, eight times the memory of the answer.
-        limits = []
-        if self.ahead is not None:
-            limits.append(query + self.ahead >= key)
-        if self.behind is not None:
-            limits.append(query - self.behind <= key)
-        if not limits:
-            shape = torch.broadcast_shapes(query.shape, key.shape)
-            return torch.ones(shape, dtype=torch.bool, device=key.device)
-        return limits[0] if len(limits) == 1 else limits[0] & limits[1]
-
 
 NO_LIMIT = Band()
 Lengths = tuple[int, ...] | None
@@ -81,11 +91,7 @@ class Structure:
     exact: bool = False
 
     def is_band(self, ahead: int | None, behind: int | None = None) -> bool:
-        """Whether exactly this band is allowed and nothing else is forbidden.
-
-        >>> Structure(Band(ahead=0), exact=True).is_band(ahead=0)
-        True
-        """
+        """Whether exactly this band is allowed and nothing else is forbidden."""
         # Field by field, because torch.compile folds == of two structures that are one object
         # without a guard: the compiled program would take every later mask for the first.
         limits = self.band.ahead == ahead and self.band.behind == behind

@@ -71,8 +71,6 @@ class Rotary(nn.Module):
     pairing : which dimensions are a pair, ``INTERLEAVED`` or ``HALVES``
     scaling : a function of these frequencies for longer texts, see ``rope.scaling``
 
-    Examples
-    --------
     >>> row, quarter = torch.tensor([[1.0, 0.0, 1.0, 0.0]]), torch.tensor([torch.pi / 2])
     >>> Rotary(4)(row, quarter)[0, :2].round(decimals=3).tolist()
     [-0.0, 1.0]
@@ -109,23 +107,15 @@ class Rotary(nn.Module):
     ) -> Tensor:
         """Return radians per token, (pair): 1 for the first, less for each one after it.
 
-        ``length``, a tensor (…, 1), is read by a ``LengthScaling`` only; (…, pair) then.
+        A ``LengthScaling`` gives other ones, (…, pair), for texts of ``length`` tokens, (…, 1).
         """
         # Computed in each call: a buffer would be cast with the model to half precision, which
         # cannot hold them.
         pair = torch.arange(self.d_rotary // 2, device=device, dtype=dtype)
         plain = self.base ** (-2 * pair / self.d_rotary)
         if isinstance(self.scaling, LengthScaling):
-            length = torch.zeros(1, device=device) if length is None else length
-            return self.scaling(plain, length)
+            return self.scaling(plain, plain.new_zeros(1) if length is None else length)
         return plain if self.scaling is None else self.scaling(plain)
-
-    def angles(self, positions: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
-        """Return radians, (…, seq, pair), in a text that ends with the last position."""
-        by_length = isinstance(self.scaling, LengthScaling)
-        length = positions.amax(dim=-1, keepdim=True)[..., None] + 1 if by_length else None
-        frequencies = self.frequencies(dtype, positions.device, length)
-        return positions.to(dtype)[..., None] * frequencies
 
     def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
         """Return ``rows`` (…, seq, d_rotary) rotated by ``positions`` (…, seq)."""
@@ -134,8 +124,13 @@ class Rotary(nn.Module):
                 f"rows are {rows.shape[-1]} wide, shape {tuple(rows.shape)}, but "
                 f"d_rotary={self.d_rotary}; the last axis must be d_rotary."
             )
+        # The text of each sequence ends with its own last position.
+        by_length = isinstance(self.scaling, LengthScaling)
+        length = positions.amax(dim=-1, keepdim=True)[..., None] + 1 if by_length else None
         # Angles in float32 at least: half precision cannot tell position 4097 from 4096.
-        angles = self.angles(positions, torch.promote_types(rows.dtype, torch.float32))
+        dtype = torch.promote_types(rows.dtype, torch.float32)
+        frequencies = self.frequencies(dtype, positions.device, length)
+        angles = positions.to(dtype)[..., None] * frequencies
         cos, sin = angles.cos(), angles.sin()
         magnitude = getattr(self.scaling, "magnitude", 1.0)
         # Scaling the two factors is cheaper than scaling the rows: they have no head axis.
@@ -154,8 +149,7 @@ class Rotary(nn.Module):
         # A negative position is padding, which says nothing about where the text begins.
         n = positions.amax(dim=-1, keepdim=True) + 1
         past = positions.where(positions >= 0, n).amin(dim=-1, keepdim=True)
-        before = self.frequencies(torch.float64, positions.device, past)
-        now = self.frequencies(torch.float64, positions.device, n)
+        before, now = (self.frequencies(torch.float64, n.device, end) for end in (past, n))
         changed = (before != now).any(dim=-1, keepdim=True) & (past > 0)
         if changed.any():
             cached, ends = past[changed][0].item(), n[changed][0].item()
@@ -174,7 +168,6 @@ class PartialRotary(Rotary):
     """
 
     def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
-        """Return ``rows`` (…, seq, d_head), with ``d_rotary`` rotated by ``positions``."""
         first, rest = rows[..., : self.d_rotary], rows[..., self.d_rotary :]
         return torch.cat([super().forward(first, positions), rest], dim=-1)
 
@@ -205,8 +198,6 @@ class RotarySplit(Stage):
     q_norm, k_norm : what is done to every head before it is rotated; nothing when not given
         (Qwen3 and Gemma 3 put an RMSNorm here)
 
-    Examples
-    --------
     >>> q, k, v = RotarySplit(3, Rotary(4))(*[torch.ones(5, 12)] * 3)
     >>> q.shape, torch.allclose(q[0, 0], q[0, 1]), torch.equal(v[0, 0], v[0, 1])
     (torch.Size([3, 5, 4]), False, True)
@@ -244,8 +235,5 @@ class RotarySplit(Stage):
         # The norm comes first, because its gains belong to dimensions and rotation mixes pairs.
         q = self.q_heads(self.q_norm(functional.split_heads(q, self.n_heads)))
         k = self.k_heads(self.k_norm(functional.split_heads(k, self.n_kv_heads)))
-        return (
-            self.rotary(q, query[..., None, :]),
-            self.rotary(k, key[..., None, :]),
-            functional.split_heads(v, self.n_kv_heads),
-        )
+        q, k = self.rotary(q, query[..., None, :]), self.rotary(k, key[..., None, :])
+        return q, k, functional.split_heads(v, self.n_kv_heads)

@@ -1,8 +1,7 @@
 """Other frequencies of rotary positions, for texts longer than those of training.
 
-A scaling is given to ``Rotary``: a function of the frequencies (pair) of a head, fastest first.
-Its ``magnitude``, if it has one, is a factor on all that is rotated, so scores grow by its
-square. A ``LengthScaling`` also asks how long the text is.
+A scaling, given to ``Rotary``, is a function of the frequencies (pair) of a head, fastest
+first. If it has a ``magnitude``, all that is rotated grows by it, and scores by its square.
 
 Sources: Chen et al., "Extending Context Window", section 2.3, arXiv 2306.15595 (linear); Peng
 et al., "YaRN", section 3, arXiv 2309.00071 (YaRN and, in its section 3.1 and appendix B.1,
@@ -11,6 +10,7 @@ Llama 3 Herd of Models", section 3.2, arXiv 2407.21783.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -33,9 +33,7 @@ class LinearScaling:
 
 @dataclass(frozen=True)
 class PartialScaling:
-    """The first ``n_pairs`` rotate, ``factor`` times slower; the others do not.
-
-    Hugging Face calls it "proportional".
+    """The first ``n_pairs`` rotate, ``factor`` times slower: "proportional" in Hugging Face.
 
     >>> PartialScaling(1)(torch.tensor([1.0, 0.5])).tolist()
     [1.0, 0.0]
@@ -112,7 +110,11 @@ class YarnScaling:
 
     def __call__(self, frequencies: Tensor) -> Tensor:
         n_pairs = len(frequencies)
-        low, high = self._pair(self.fast, n_pairs), self._pair(self.slow, n_pairs)
+        # The numbers of the pairs that go round so often within ``length`` tokens.
+        low, high = (
+            n_pairs * math.log(self.length / (turns * 2 * math.pi)) / math.log(self.base)
+            for turns in (self.fast, self.slow)
+        )
         if self.truncate:
             low, high = math.floor(low), math.ceil(high)
         # The end is cut at the number of dimensions, not of pairs, because the authors' code
@@ -120,33 +122,26 @@ class YarnScaling:
         low, high = max(low, 0), min(high, 2 * n_pairs - 1)
         pair = torch.arange(n_pairs, device=frequencies.device, dtype=frequencies.dtype)
         # As in the authors' code: a step between two neighbouring pairs, not a division by 0.
-        width = high - low or 0.001
-        slower = ((pair - low) / width).clamp(0, 1)
+        slower = ((pair - low) / (high - low or 0.001)).clamp(0, 1)
         return frequencies * (1 - slower) + frequencies / self.factor * slower
-
-    def _pair(self, turns: float, n_pairs: int) -> float:
-        """Return the number of the pair that goes round so often within ``length`` tokens."""
-        return n_pairs * math.log(self.length / (turns * 2 * math.pi)) / math.log(self.base)
 
 
 class LengthScaling:
-    """A scaling that depends on the length of the text, each sequence's own in a batch.
+    """A scaling whose call takes the tokens (…, 1) of each text too, and returns (…, pair).
 
-    A text that grows would have to rotate its first tokens again. So ``Rotary`` refuses to
+    A text that grows would have to rotate its first tokens again, so ``Rotary`` refuses to
     continue with cached keys once the longer text has other frequencies.
     """
 
-    def __call__(self, frequencies: Tensor, length: Tensor) -> Tensor:
-        """Return the frequencies (…, pair) for texts of ``length`` tokens, (…, 1)."""
-        raise NotImplementedError
+    __call__: Callable[..., Tensor]
 
 
 @dataclass(frozen=True)
 class DynamicScaling(LengthScaling):
-    """Up to ``length`` tokens nothing changes; a longer text raises the base to fit.
+    """Up to ``length`` tokens nothing changes; a longer text raises the base: "dynamic NTK".
 
     The slowest pair becomes factor · n / length - (factor - 1) times slower in a text of n
-    tokens, the fastest stays: "dynamic NTK".
+    tokens, the fastest stays.
 
     >>> scaling, plain = DynamicScaling(factor=2.0, length=8), torch.tensor([1.0, 0.25])
     >>> scaling(plain, torch.tensor([[8], [12]])).tolist()
@@ -180,16 +175,11 @@ class LongRopeScaling(LengthScaling):
     length: int
     magnitude: float = 1.0
 
-    def __post_init__(self) -> None:
-        if len(self.short) != len(self.long):
-            given = f"short has {len(self.short)} divisors and long {len(self.long)}"
-            raise ValueError(f"{given}; give both one for every pair.")
-
     def __call__(self, frequencies: Tensor, length: Tensor) -> Tensor:
-        if len(frequencies) != len(self.long):
+        if not len(self.short) == len(self.long) == len(frequencies):
             raise ValueError(
-                f"short and long have {len(self.long)} divisors, but {len(frequencies)} pairs "
-                f"rotate; give one for every pair."
+                f"short has {len(self.short)} divisors and long {len(self.long)}, but "
+                f"{len(frequencies)} pairs rotate; give both one for every pair."
             )
         short, long = (frequencies / frequencies.new_tensor(d) for d in (self.short, self.long))
         # By each sequence: in one batch a short text keeps the frequencies of training.

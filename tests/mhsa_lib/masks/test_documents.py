@@ -154,6 +154,21 @@ def test_a_rule_that_reads_positions_as_a_whole_is_refused(name, n, kind):
         attention(kind)(rand(1, n, 12), mask=masks.custom(WHOLE[name]))
 
 
+def raises(query, key):
+    raise RuntimeError
+
+
+def fails_for_one(query, key):
+    return (key >= 0).view(5)
+
+
+@both
+@pytest.mark.parametrize("rule", [raises, fails_for_one])
+def test_an_error_in_a_rule_is_told_with_the_rule(rule):
+    with pytest.raises(ValueError, match=rf"custom\({rule.__name__}\) raised .* on its own"):
+        masks.custom(rule).dense(5, 5)
+
+
 @both
 @pytest.mark.parametrize("kind", [MultiHeadAttention, FusedMultiHeadAttention])
 @pytest.mark.parametrize(("batch", "n"), [(2, 5), (3, 3), (2, 300)])

@@ -74,13 +74,13 @@ def test_a_custom_mask_is_pickled_by_the_name_of_its_function():
     assert pickled(mask) == mask
 
 
-def test_a_custom_mask_over_a_lambda_is_copied_and_says_why_it_cannot_be_pickled():
+def test_a_custom_mask_over_a_lambda_is_copied_but_a_function_is_pickled_by_its_name():
     mask = masks.custom(lambda query, key: query == key)
     for again in (copy.copy(mask), copy.deepcopy(mask)):
         assert again == mask
         assert torch.equal(again.dense(3, 3), mask.dense(3, 3))
-    words = r"over .*<lambda> cannot be pickled.*; define the rule with `def` at the top"
-    with pytest.raises(pickle.PicklingError, match=words):
+    # The type and the words are Python's own, and changed in 3.14.
+    with pytest.raises((AttributeError, pickle.PicklingError), match=r"pickle .*<lambda>"):
         pickle.dumps(masks.causal & mask)
 
 

@@ -146,8 +146,13 @@ def test_a_magnitude_grows_with_the_logarithm():
 
 @pytest.mark.bothways
 def test_divisors_that_do_not_fit():
-    with pytest.raises(ValueError, match="short has 1 divisors and long 2; give both one for"):
-        LongRopeScaling((1.0,), (1.0, 2.0), 8)
-    words = "short and long have 2 divisors, but 8 pairs rotate; give one for every pair"
-    with pytest.raises(ValueError, match=words):
-        LongRopeScaling((1.0, 1.0), (1.0, 2.0), 8)(PLAIN, LONG)
+    for short, long, plain in (
+        ((1.0,), (1.0, 2.0), PLAIN[:2]),
+        ((1.0,) * 2, (1.0, 2.0), PLAIN),
+    ):
+        words = (
+            f"short has {len(short)} divisors and long {len(long)}, but {len(plain)} pairs "
+            f"rotate; give both one for every pair"
+        )
+        with pytest.raises(ValueError, match=words):
+            LongRopeScaling(short, long, 8)(plain, LONG)

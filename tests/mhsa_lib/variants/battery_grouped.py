@@ -1,5 +1,7 @@
 """Shared keys and values, with and without rotary positions."""
 
+import torch
+
 from mhsa_lib import MultiHeadAttention
 from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.variants import GroupedQueryAttention, MultiQueryAttention
@@ -23,15 +25,12 @@ def unturned(attention: MultiHeadAttention) -> MultiHeadAttention:
         attention.d_model,
         attention.n_heads,
         bias=attention.W_O.bias is not None,
-        split=RotarySplit(attention.n_heads, Still(attention.d_head)),
+        split=RotarySplit(
+            attention.n_heads, Rotary(attention.d_head, scaling=torch.zeros_like)
+        ),
     ).double()
     still.load_state_dict(attention.state_dict())
     return still
-
-
-class Still(Rotary):
-    def angles(self, positions, dtype):
-        return super().angles(positions, dtype) * 0
 
 
 VARIANTS = [

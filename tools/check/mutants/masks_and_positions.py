@@ -68,7 +68,7 @@ MUTANTS = [
            "functional.split_heads(k, self.n_kv_heads)",
            "rope/rotary_split"),
     Mutant("rope: all sequences of a batch take the frequencies of the longest",
-           "Rotary.angles",
+           "Rotary.forward",
            "positions.amax(dim=-1, keepdim=True)[..., None]", "positions.amax()[None]",
            "rope/lengths"),
     Mutant("rope: padding counts as a past", "Rotary.check_continuation",
