@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from mhsa_book import costs
 from mhsa_lib import checks
-from mhsa_lib.variants.composed import check_rank
 from mhsa_lib.variants.mixture import routed_heads
 from mhsa_lib.variants.overlapped import check_overlap
 
@@ -83,7 +82,7 @@ def composed(
     >>> sum(more[name] for name in ("W_1", "W_2", "W_g")) == 20 * 2560 * 32 + 64 * 32**2
     True
     """
-    check_rank(n_heads, rank)
+    checks.positive(rank=rank)
     plain, maps = grouped(d_model, n_heads, n_heads, n=n, d_head=d_head), rank * n_heads
     d_hidden, flops, cached = 4 * n_heads, dict(plain.flops), dict(plain.cached)
     for place, wire in (("pre", "composed_scores"), ("post", "composed_weights")):

@@ -5,7 +5,7 @@ Changes: project maps a token to a latent of ``d_latent`` dimensions, and to one
     appends the rotated key to the key of every head. Queries may have their own latent.
 Saves/Costs: the cache holds d_latent + d_rope numbers per token, not 2 · n_heads · d_head. Keys
     and values, of rank d_latent, are computed again from every cached latent, unless W_UK and
-    W_UV are absorbed: the class ``AbsorbedLatentAttention`` of ``mhsa_book.conversions``.
+    W_UV are absorbed (``AbsorbedLatentAttention`` of ``mhsa_book.conversions``).
 Is MHA when: d_rope = 0, the norm is the identity, d_latent = d_model and W_DKV = I; then W_UK
     and W_UV are W_K and W_V. (A bias of V is b_V · W_V⁻¹ in W_DKV, one of K does nothing.)
 Source: DeepSeek-AI, "DeepSeek-V2", section 2.1, arXiv 2405.04434. The further scale factors
@@ -34,10 +34,7 @@ from mhsa_lib.shapes import (
 from mhsa_lib.stages import Attend, Stage, Wire
 
 Norm = Callable[[int], nn.Module]
-"""Builds the norm of a latent from its width."""
-
 RMS_NORM = partial(nn.RMSNorm, eps=1e-6)
-"""The norm of the papers."""
 
 
 class NoRotary(nn.Module):
@@ -123,7 +120,6 @@ class LatentSplit(Stage):
         self, n_heads: int, d_latent: int, rotary: Turn, *, d_head: int, d_nope: int
     ) -> None:
         super().__init__()
-        checks.positive(n_heads=n_heads, d_latent=d_latent, d_head=d_head, d_nope=d_nope)
         self.n_heads, self.rotary = n_heads, rotary
         self.widths = [d_nope, rotary.d_rotary]
         # A bias of keys adds one number to all scores of a query, which the softmax removes.
@@ -167,15 +163,15 @@ class LatentAttention(MultiHeadAttention):
 
     Parameters
     ----------
-    d_model, n_heads, dropout, stages : as in ``MultiHeadAttention``
-    d_head : width of a head's values; d_model / n_heads when not given
+    d_model, n_heads, d_head, dropout, stages : as in ``MultiHeadAttention``; d_head is that of
+        values
     d_latent : width of the latent that keys and values are made from, at most d_model
     d_rope : further dimensions of queries and keys, which are rotated; even, 0 for none
     d_q_latent : width of a latent that queries are made from; without, W_Q makes them
     d_nope : dimensions of queries and keys that are not rotated; d_head when not given
-    bias : whether W_Q or W_DQ, W_DKV and W_O add a bias; in W_UK it would do nothing, and that
-        of W_UV is in W_DKV
-    rotary, norm : build, from a width, what rotates d_rope dimensions and the norms of latents
+    bias : whether W_Q or W_DQ, W_DKV and W_O add a bias; that of W_UV is in W_DKV
+    rotary, norm : build, from a width, what rotates d_rope dimensions and the norms of latents;
+        RMS norms, as in the paper, when not given
     """
 
     def __init__(
@@ -213,18 +209,3 @@ class LatentAttention(MultiHeadAttention):
             "attend": Attend(scale=d_key**-0.5, dropout=dropout),
         }
         super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))
-
-    def reset_parameters(self, std: float = 0.006) -> None:
-        """Draw all matrices again, normal with ``std``; biases become 0, gains 1.
-
-        The papers train with 0.006, the published configurations name 0.02, both for thousands
-        of dimensions.
-        """
-        # ``nn.Linear`` starts with a spread of 0.58/√width, which is 0.0068 at their 7168.
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.normal_(module.weight, std=std)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.RMSNorm):
-                module.reset_parameters()

@@ -37,11 +37,7 @@ Shares = tuple[GroupShares, SharedShares, RoutedShares]
 
 
 class NothingToChoose(nn.Module):
-    """The logits, 0, of a choice of one or none, in which nothing is learned.
-
-    >>> NothingToChoose(1)(torch.randn(5, 12)).shape
-    torch.Size([5, 1])
-    """
+    """The logits, 0, of a choice of one or none, in which nothing is learned."""
 
     def __init__(self, n: int) -> None:
         super().__init__()
@@ -52,9 +48,9 @@ class NothingToChoose(nn.Module):
 
 
 class TokenRouter(Stage):
-    """Three distributions per token: over the two groups of heads, and within each group.
+    """Three distributions per token: over shared and routed heads, and within each group.
 
-    ``alphas`` weigh shared against routed heads. A choice of one has weight 1 and no parameter.
+    A choice of one has weight 1 and no parameter.
 
     >>> router = TokenRouter(d_model=12, n_shared=1, n_routed=3)
     >>> [part.shape[-1] for part in router(torch.randn(5, 12), torch.randn(4, 5, 3))]
@@ -76,8 +72,7 @@ class TokenRouter(Stage):
 class QueryNormRouter(Stage):
     """Without parameters: a routed head counts by the length of its query over their spread.
 
-    Use it with ``hard_scaling``. It is the router of the continue-tuned LLaMA3-8B, with half of
-    the heads shared and a quarter active, of which only the code for inference is released.
+    It is the router of the continue-tuned LLaMA3-8B, to be used with ``hard_scaling``.
 
     >>> q = torch.ones(4, 1, 3) * torch.tensor([9.0, 1, 3, 2])[:, None, None]
     >>> QueryNormRouter(12, n_shared=1, n_routed=3)(torch.zeros(1, 12), q)[2].argmax()
@@ -104,30 +99,19 @@ class QueryNormRouter(Stage):
 def routed_heads(n_heads: int, n_shared: int, n_active: int) -> int:
     """Return how many heads are left to route, and refuse numbers of heads that cannot be.
 
-    >>> routed_heads(n_heads=4, n_shared=1, n_active=5)
-    Traceback (most recent call last):
-    ...
-    ValueError: n_active=5 is more than the 3 routed heads, n_heads=4 less n_shared=1; ...
+    >>> routed_heads(n_heads=4, n_shared=1, n_active=2)
+    3
     """
     checks.positive(n_heads=n_heads, n_active=n_active)
+    # Zero is allowed, so ``positive`` cannot check it.
     if isinstance(n_shared, bool) or not isinstance(n_shared, int):
         raise TypeError(f"n_shared={n_shared!r} is not a whole number; pass an int.")
-    if n_shared < 0:  # zero is allowed, so ``positive`` cannot check it
+    if not 0 <= n_shared <= n_heads - n_active:
         raise ValueError(
-            f"n_shared={n_shared} is not a number of heads; it must be at least 0."
+            f"n_shared={n_shared} and n_active={n_active} do not fit n_heads={n_heads}; make "
+            f"n_shared at least 0, and both together at most {n_heads}."
         )
-    n_routed = n_heads - n_shared
-    if n_routed < 1:
-        raise ValueError(
-            f"n_shared={n_shared} of n_heads={n_heads} leaves zero routed heads; "
-            f"use n_shared={n_heads - 1} or fewer, or MultiHeadAttention."
-        )
-    if n_active > n_routed:
-        raise ValueError(
-            f"n_active={n_active} is more than the {n_routed} routed heads, "
-            f"n_heads={n_heads} less n_shared={n_shared}; use n_active={n_routed} or fewer."
-        )
-    return n_routed
+    return n_heads - n_shared
 
 
 def paper_scaling(
@@ -147,9 +131,8 @@ def released_scaling(
 ) -> Gates:
     """Return the gates of the released code: each distribution times its number of entries.
 
-    The routed shares are first divided by the sum of the chosen, so at the start of training
-    every gate that counts is near 1. With one active head its share is exactly 1, and no
-    gradient reaches ``W_R`` through it.
+    The shares of the chosen heads are divided by their sum, so at the start of training every
+    gate that counts is near 1. One active head has exactly 1: no gradient reaches ``W_R``.
 
     >>> shares = torch.tensor([0.5, 0.5]), torch.tensor([1.0]), torch.tensor([0.75, 0.25])
     >>> released_scaling(*(share[None] for share in shares), torch.tensor([[True, False]]))
@@ -165,12 +148,7 @@ def released_scaling(
 def hard_scaling(
     alphas: GroupShares, shared: SharedShares, routed: RoutedShares, chosen: Chosen
 ) -> Gates:
-    """Return gates of 1 for chosen heads, as in the continue-tuned model.
-
-    >>> shares = torch.tensor([1.0, 1.0]), torch.tensor([1.0]), torch.tensor([0.75, 0.25])
-    >>> hard_scaling(*(share[None] for share in shares), torch.tensor([[True, False]]))
-    tensor([[1., 1., 0.]])
-    """
+    """Return gates of 1 for chosen heads, as in the continue-tuned model."""
     return _gates(alphas, shared, chosen.to(routed.dtype))
 
 
@@ -214,24 +192,20 @@ def _gates(alphas: Tensor, shared: Tensor, routed: Tensor) -> Tensor:
 
 
 Scaling = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
-Balance = Callable[[Tensor, Tensor], Tensor]
 
 
 class Route(Stage):
     """Choose the ``n_active`` best routed heads of every token, and gate all outputs.
 
-    In training mode every pass leaves its balance loss in ``balance_loss``, with its graph; in
-    evaluation mode there is none, and no copy or file ever holds one.
+    In training mode every pass leaves its ``balance_loss``, with its graph; in evaluation mode
+    there is none, and no copy or file ever holds one.
     """
 
     wires = {"gated": HeadOutputs}
 
-    def __init__(
-        self, router: nn.Module, n_active: int, scaling: Scaling, balance: Balance
-    ) -> None:
+    def __init__(self, router: nn.Module, n_active: int, scaling: Scaling) -> None:
         super().__init__()
-        self.router, self.n_active = router, n_active
-        self.scaling, self.balance = scaling, balance
+        self.router, self.n_active, self.scaling = router, n_active, scaling
         self.gates = Wire("gates", Gates)
         self.balance_loss: Tensor | None = None
 
@@ -247,7 +221,7 @@ class Route(Stage):
         # Every head has been computed: which of them count differs from token to token.
         best = routed.topk(self.n_active, dim=-1).indices
         chosen = torch.zeros_like(routed, dtype=torch.bool).scatter(-1, best, True)
-        self.balance_loss = self.balance(routed, chosen) if self.training else None
+        self.balance_loss = released_balance(routed, chosen) if self.training else None
         gates = self.gates(self.scaling(alphas, shared, routed, chosen))
         return rearrange(gates, "... query head -> ... head query 1") * z
 
@@ -255,7 +229,7 @@ class Route(Stage):
 class MixtureOfHeadAttention(MultiHeadAttention):
     """Multi-head attention whose tokens choose and weigh their heads.
 
-    Raises ``ValueError`` if no head is left to route, or more are active than routed.
+    Raises ``ValueError`` if more heads are shared and active than there are.
 
     >>> moh = MixtureOfHeadAttention(d_model=12, n_heads=6, n_shared=2, n_active=1)
     >>> moh(torch.randn(2, 5, 12)).shape
@@ -268,7 +242,6 @@ class MixtureOfHeadAttention(MultiHeadAttention):
     n_active : how many of the other heads, the routed ones, a token uses
     router : builds the router from d_model, n_shared and the number of routed heads
     scaling : gates from the router's shares; ``paper_scaling``, ``hard_scaling`` are others
-    balance : loss of one layer from its routing; ``paper_balance`` is another
     """
 
     def __init__(
@@ -280,14 +253,13 @@ class MixtureOfHeadAttention(MultiHeadAttention):
         *,
         router: Callable[[int, int, int], nn.Module] = TokenRouter,
         scaling: Scaling = released_scaling,
-        balance: Balance = released_balance,
         **options: Any,
     ) -> None:
         super().__init__(d_model, n_heads, **options)
         # The router comes last: with the same seed all else is as in ``MultiHeadAttention``.
         n_routed = routed_heads(n_heads, n_shared, n_active)
         self.n_shared, self.n_active = n_shared, n_active
-        self.route = Route(router(d_model, n_shared, n_routed), n_active, scaling, balance)
+        self.route = Route(router(d_model, n_shared, n_routed), n_active, scaling)
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
         context = x if context is None else context
@@ -299,10 +271,10 @@ class MixtureOfHeadAttention(MultiHeadAttention):
 
 
 def balance_loss(model: nn.Module) -> Tensor:
-    """Return the mean over all layers of the ``balance`` of the last pass in training mode.
+    """Return the mean over layers of the ``released_balance`` of the last training pass.
 
     The paper adds 0.01 times this to the loss of the task. Raises ``ValueError`` if a layer has
-    none, because no such pass has run or because nothing in ``model`` routes.
+    none, because no such pass has run, or if nothing in ``model`` routes.
 
     >>> moh = MixtureOfHeadAttention(12, 6, n_shared=2, n_active=4)
     >>> y = moh(torch.randn(5, 12))
@@ -311,15 +283,11 @@ def balance_loss(model: nn.Module) -> Tensor:
     """
     layers = [module for module in model.modules() if isinstance(module, Route)]
     losses = [layer.balance_loss for layer in layers if layer.balance_loss is not None]
-    if not layers:
+    if len(losses) < max(1, len(layers)):
         raise ValueError(
-            f"{type(model).__name__} holds no MixtureOfHeadAttention; only routed heads have a "
-            f"balance loss."
-        )
-    if len(losses) < len(layers):
-        raise ValueError(
-            f"{len(layers) - len(losses)} of {len(layers)} routed layers have no balance loss; "
-            f"call model.train() and run a forward pass first."
+            f"{len(losses)} of {len(layers)} routed layers in {type(model).__name__} have a "
+            f"balance loss; pass a model with MixtureOfHeadAttention, call its train() and run "
+            f"a forward pass first."
         )
     return torch.stack(losses).mean()
 
@@ -331,25 +299,3 @@ def loads(gates: Gates) -> Tensor:
     tensor([1.0000, 0.5000, 0.5000])
     """
     return (gates != 0).flatten(end_dim=-2).float().mean(dim=0)
-
-
-def check_routing(gates: Gates, n_shared: int) -> None:
-    """Raise ``ValueError`` if every token of a pass, by its wire ``gates``, has the same heads.
-
-    One token, or a pass in which all heads are active, says nothing about a router.
-
-    >>> check_routing(torch.tensor([[1.0, 0.7, 0.0], [1.0, 0.9, 0.0]]), n_shared=1)
-    Traceback (most recent call last):
-    ...
-    ValueError: all 2 tokens are sent to the same 1 of 2 routed heads; their loads are ...
-    """
-    routed, n_tokens = loads(gates)[n_shared:], gates[..., 0].numel()
-    # One token always has the same heads as itself, and all heads active leave no choice.
-    never, always = routed == 0, routed == 1
-    if n_tokens > 1 and bool(never.any() and (never | always).all()):
-        shown = ", ".join(f"{load:.2f}" for load in routed.tolist())
-        raise ValueError(
-            f"all {n_tokens} tokens are sent to the same {int(always.sum())} of {len(routed)} "
-            f"routed heads; their loads are {shown}. Add balance_loss(model) to the loss, 0.01 "
-            f"times in the paper, or start the router again with smaller weights."
-        )

@@ -60,7 +60,6 @@ class Overlap(Stage):
 
     def __init__(self, overlap: int) -> None:
         super().__init__()
-        check_overlap(overlap)
         self.columns = overlap
 
     def extra_repr(self) -> str:
@@ -75,8 +74,6 @@ class Overlap(Stage):
 
 class OverlappedSplit(nn.Module):
     """Split q, k and v into heads, then let neighbours overlap on each side.
-
-    Raises ``ValueError`` for an overlap below zero, or, when it runs, wider than a head.
 
     >>> OverlappedSplit(3, 1)(*[torch.zeros(5, 12)] * 3)[0].shape
     torch.Size([3, 5, 6])
@@ -94,15 +91,13 @@ class OverlappedSplit(nn.Module):
 class OverlappedAttention(MultiHeadAttention):
     """Multi-head attention whose heads also read the nearest dimensions of their neighbours.
 
-    Raises ``ValueError`` for an overlap below zero or wider than a head.
-
     >>> mha = OverlappedAttention(d_model=12, n_heads=3, overlap=1)
     >>> mha(torch.randn(2, 5, 12)).shape, mha.W_O.weight.shape
     (torch.Size([2, 5, 12]), torch.Size([12, 18]))
 
     Parameters
     ----------
-    overlap : dimensions that a head reads from each neighbour, 0 to d_head
+    overlap : dimensions that a head reads from each neighbour, 0 to d_head, else ``ValueError``
     d_model, n_heads, d_head, bias, dropout, stages : as in ``MultiHeadAttention``; d_head is
         without the overlap
     """
@@ -132,16 +127,14 @@ class OverlappedAttention(MultiHeadAttention):
         self.overlap = overlap
 
 
-def check_overlap(overlap: int, d_head: int | None = None) -> None:
-    """Raise TypeError for an overlap that is not a whole number, ValueError for a wrong one."""
+def check_overlap(overlap: int, d_head: int) -> None:
+    """Raise an error unless the overlap is a whole number from 0 to the width of a head."""
     if isinstance(overlap, bool) or not isinstance(overlap, int):
         raise TypeError(f"overlap={overlap!r} is not a whole number; pass an int.")
-    if overlap < 0:
-        raise ValueError(f"overlap={overlap} is below zero; use 0 to share nothing.")
-    if d_head is not None and overlap > d_head:
+    if not 0 <= overlap <= d_head:
         raise ValueError(
-            f"overlap={overlap} is wider than a head, d_head={d_head}: a head reads from its "
-            f"two neighbours only; use 0 to {d_head}."
+            f"overlap={overlap} does not fit d_head={d_head}: a head reads from its two "
+            f"neighbours only; use 0, which shares nothing, to {d_head}."
         )
 
 

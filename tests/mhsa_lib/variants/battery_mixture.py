@@ -7,7 +7,6 @@ from mhsa_lib.variants import MixtureOfHeadAttention
 from mhsa_lib.variants.mixture import (
     QueryNormRouter,
     hard_scaling,
-    paper_balance,
     paper_scaling,
 )
 from tests.mhsa_lib.variants.entry import Variant
@@ -33,7 +32,7 @@ def every_gate_one(**parts):
     return is_mha
 
 
-paper = {"scaling": paper_scaling, "balance": paper_balance}
+paper = {"scaling": paper_scaling}
 tuned = {"router": QueryNormRouter, "scaling": hard_scaling}
 
 VARIANTS = [

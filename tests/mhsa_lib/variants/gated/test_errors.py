@@ -17,16 +17,6 @@ pytestmark = pytest.mark.bothways
         ({"log_alpha": math.nan}, "log_alpha=nan cannot be learned; start at 3.0, say."),
         ({"beta": 0.0}, "beta=0.0 is not a temperature; it must be above 0."),
         ({"beta": -1.0}, "beta=-1.0 is not a temperature; it must be above 0."),
-        (
-            {"gamma": 0.0},
-            "gamma=0.0 and zeta=1.1 leave no chance to a gate of 0, or of 1; gamma must be "
-            "below 0 and zeta above 1, as -0.1 and 1.1 are.",
-        ),
-        (
-            {"zeta": 1.0},
-            "gamma=-0.1 and zeta=1.0 leave no chance to a gate of 0, or of 1; gamma must be "
-            "below 0 and zeta above 1, as -0.1 and 1.1 are.",
-        ),
     ],
 )
 def test_constants_that_make_no_gate(options, words):

@@ -15,7 +15,6 @@ N = 200_000
 CONSTANTS = {
     "Voita et al.": {},
     "Louizos et al.": {"beta": 2 / 3},
-    "another stretch": {"beta": 0.5, "gamma": -0.3, "zeta": 1.2},
 }
 
 

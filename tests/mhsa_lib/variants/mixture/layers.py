@@ -6,12 +6,11 @@ from mhsa_lib.variants import MixtureOfHeadAttention
 from mhsa_lib.variants.mixture import (
     QueryNormRouter,
     hard_scaling,
-    paper_balance,
     paper_scaling,
 )
 from tests.helpers.drawn import filled
 
-PAPER = {"scaling": paper_scaling, "balance": paper_balance}
+PAPER = {"scaling": paper_scaling}
 TUNED = {"router": QueryNormRouter, "scaling": hard_scaling}
 
 

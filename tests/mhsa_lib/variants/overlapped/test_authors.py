@@ -50,7 +50,7 @@ def test_there_are_cases_with_and_without_overlap():
 
 def test_where_their_code_reads_the_second_neighbour_ours_refuses():
     case = CASES[TOO_WIDE]
-    with pytest.raises(ValueError, match="overlap=5 is wider than a head, d_head=4"):
+    with pytest.raises(ValueError, match="overlap=5 does not fit d_head=4"):
         of_the_authors(case["settings"], case["weights"])
 
 
