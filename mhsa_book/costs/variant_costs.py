@@ -5,6 +5,7 @@ The tests compare each formula with a trace of the module, with its parameters, 
 ``kv_cache`` keeps.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mhsa_book import costs
@@ -71,6 +72,19 @@ def overlapped(
         | {"scores": attend, "z": attend, "y": back * d_wide_heads},
         {"k_heads": d_heads, "v_heads": d_heads},
     )
+
+
+OVERLAP_SCHEDULES: dict[str, Callable[[int, int], int]] = {
+    "index_0": lambda layer, n_layers: layer,
+    "index_1": lambda layer, n_layers: layer + 1,
+    "index_0_half": lambda layer, n_layers: layer // 2,
+    "index_1_half": lambda layer, n_layers: layer // 2 + 1,
+    "index_0_reverse": lambda layer, n_layers: n_layers - layer - 1,
+    "index_1_reverse": lambda layer, n_layers: n_layers - layer,
+    "index_0_half_reverse": lambda layer, n_layers: (n_layers - layer - 1) // 2,
+    "index_1_half_reverse": lambda layer, n_layers: (n_layers - layer - 1) // 2 + 1,
+}
+"""Overlap of layer 0, 1, … of ``n_layers``, in columns; named as in the released code."""
 
 
 def composed(

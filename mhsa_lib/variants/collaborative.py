@@ -6,12 +6,11 @@ Changes: project makes queries and keys once, ``d_shared`` wide; split gives eve
 Saves/Costs: W_Q, W_K and mixing have (2 d_model + n_heads) · d_shared numbers, the cache has
     d_shared + n_heads per token in place of the keys. But every head compares over the whole
     shared width: scores cost d_shared / d_head times as much.
-Is MHA when: mixing is ``block_indicator``, d_shared = n_heads · d_head, and the content scores
-    are those of W_Q's bias, zero without one.
+Is MHA when: d_shared = n_heads · d_head, each row of mixing is 1 in the head's own block of
+    dimensions and 0 elsewhere, and the content scores are those of W_Q's bias, zero without.
 Source: Cordonnier, Loukas and Jaggi, sections 3 and 4, arXiv 2006.16362, and its released code.
 """
 
-from math import ceil
 from typing import Any
 
 import torch
@@ -33,27 +32,12 @@ from mhsa_lib.shapes import (
 from mhsa_lib.stages import Attend, Stage
 
 
-def block_indicator(n_heads: int, d_shared: int) -> Tensor:
-    """Return the mixing of plain attention: head i reads the i-th block of dimensions alone.
-
-    Blocks are d_shared / n_heads wide, rounded up; the last head gets what is left.
-
-    >>> block_indicator(3, 6).tolist()[1]
-    [0.0, 0.0, 1.0, 1.0, 0.0, 0.0]
-    """
-    checks.positive(n_heads=n_heads, d_shared=d_shared)
-    block = torch.arange(d_shared) // ceil(d_shared / n_heads)
-    return (block == torch.arange(n_heads)[:, None]).float()
-
-
 class SharedProject(Stage):
     """Queries and keys once for all heads, values for each; only W_V may have a bias."""
 
     wires = {"q": SharedQueries, "k": SharedKeys, "v": ValueRows}
 
-    def __init__(
-        self, d_model: int, d_shared: int, d_values: int, *, bias: bool = False
-    ) -> None:
+    def __init__(self, d_model: int, d_shared: int, d_values: int, bias: bool) -> None:
         super().__init__()
         self.d_model = d_model
         # Only values have a bias: ``ContentBias`` does what one of queries would do, and one of
@@ -163,7 +147,7 @@ class CollaborativeAttention(MultiHeadAttention):
         if not scale > 0:
             raise ValueError(f"scale={scale} turns the scores around; it must be above 0.")
         own = {
-            "project": SharedProject(d_model, d_shared, n_heads * d_head, bias=bias),
+            "project": SharedProject(d_model, d_shared, n_heads * d_head, bias),
             "split": MixingSplit(mixing),
             "attend": CollaborativeAttend(scale, dropout),
         }

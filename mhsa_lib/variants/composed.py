@@ -141,26 +141,11 @@ class Gate(Branch):
 
 
 class Compose(nn.Module):
-    """Adds to the numbers of every pair what the branches make of them; without any, nothing.
-
-    >>> a, x = torch.randn(3, 2, 2), torch.zeros(2, 12)
-    >>> torch.equal(Compose()(a, x, x), a)
-    True
-    """
+    """Adds what the branches make of the numbers of every pair; without any, nothing."""
 
     def __init__(self, *branches: Any) -> None:
         super().__init__()
         self.branches: Any = nn.ModuleList(branches)
-
-    def check(self, **sizes: int) -> None:
-        """Raise ``ValueError`` for a branch that was made for other sizes."""
-        for branch in self.branches:
-            for name, size in branch.sizes.items():
-                if size != sizes[name]:
-                    raise ValueError(
-                        f"{type(branch).__name__} was made for {name}={size}, but the "
-                        f"attention has {name}={sizes[name]}; make it for these sizes."
-                    )
 
     def forward(self, a: Scores, x: Tensor, context: Tensor) -> Scores:
         tokens = {"query": x, "key": context}
@@ -253,8 +238,14 @@ class ComposedAttention(MultiHeadAttention):
                 f"d_context={stages['d_context']}, but both tokens of a pair compose its "
                 f"heads, so they are alike; leave it out, it is d_model={d_model}."
             )
-        for compose in (pre, post):
-            compose.check(d_model=d_model, n_heads=n_heads)
+        sizes = {"d_model": d_model, "n_heads": n_heads}
+        for branch in (*pre.branches, *post.branches):
+            for name, size in branch.sizes.items():
+                if size != sizes[name]:
+                    raise ValueError(
+                        f"{type(branch).__name__} was made for {name}={size}, but the "
+                        f"attention has {name}={sizes[name]}; make it for these sizes."
+                    )
         own = {"attend": ComposedAttend(d_head**-0.5, pre, post, dropout)}
         super().__init__(d_model, n_heads, d_head=d_head, **(own | stages))
 

@@ -27,9 +27,11 @@ class GroupedSplit(Split):
         return f"n_heads={self.n_heads}, n_kv_heads={self.n_kv_heads}"
 
     def forward(self, q: QueryRows, k: KeyRows, v: ValueRows) -> tuple[Queries, Keys, Values]:
-        q_heads = functional.split_heads(q, self.n_heads)
-        k_heads, v_heads = [functional.split_heads(kv, self.n_kv_heads) for kv in (k, v)]
-        return q_heads, k_heads, v_heads
+        return (
+            functional.split_heads(q, self.n_heads),
+            functional.split_heads(k, self.n_kv_heads),
+            functional.split_heads(v, self.n_kv_heads),
+        )
 
 
 class GroupedAttend(Attend):

@@ -4,8 +4,7 @@ Changes: between attend and concat, route multiplies every head's z with a gate 
     reads off the token: shared heads always count, of the routed ones the n_active best.
 Saves/Costs: costs up to (n_heads + 2) · d_model parameters. As in the released training code
     every head is computed and then multiplied, many with 0: nothing is saved. Leaving heads out
-    could save their queries, scores, z and part of W_O, but no key and no value, because
-    another token may have chosen that head.
+    could not save their keys and values, because another token may have chosen that head.
 Is MHA when: all routed heads are active and the router's weights are zero, with
     ``released_scaling``; every gate is then 1.
 Source: Jin et al., "MoH", section 3, arXiv 2410.11842, and their code,
@@ -50,8 +49,6 @@ class NothingToChoose(nn.Module):
 class TokenRouter(Stage):
     """Three distributions per token: over shared and routed heads, and within each group.
 
-    A choice of one has weight 1 and no parameter.
-
     >>> router = TokenRouter(d_model=12, n_shared=1, n_routed=3)
     >>> [part.shape[-1] for part in router(torch.randn(5, 12), torch.randn(4, 5, 3))]
     [2, 1, 3]
@@ -67,6 +64,14 @@ class TokenRouter(Stage):
 
     def forward(self, x: Tokens, q: Queries) -> Shares:
         return self.W_H(x).softmax(-1), self.W_S(x).softmax(-1), self.W_R(x).softmax(-1)
+
+
+def _choice(d_model: int, n: int) -> nn.Module:
+    if n < 2:
+        return NothingToChoose(n)
+    logits = nn.Linear(d_model, n, bias=False)
+    nn.init.trunc_normal_(logits.weight, std=0.02)  # as in all linear maps of MoH-ViT
+    return logits
 
 
 class QueryNormRouter(Stage):
@@ -97,11 +102,7 @@ class QueryNormRouter(Stage):
 
 
 def routed_heads(n_heads: int, n_shared: int, n_active: int) -> int:
-    """Return how many heads are left to route, and refuse numbers of heads that cannot be.
-
-    >>> routed_heads(n_heads=4, n_shared=1, n_active=2)
-    3
-    """
+    """Return how many heads are left to route, and refuse numbers of heads that cannot be."""
     checks.positive(n_heads=n_heads, n_active=n_active)
     # Zero is allowed, so ``positive`` cannot check it.
     if isinstance(n_shared, bool) or not isinstance(n_shared, int):
@@ -112,6 +113,11 @@ def routed_heads(n_heads: int, n_shared: int, n_active: int) -> int:
             f"n_shared at least 0, and both together at most {n_heads}."
         )
     return n_heads - n_shared
+
+
+def _gates(alphas: Tensor, shared: Tensor, routed: Tensor) -> Tensor:
+    # Without shared heads there is one alpha, and ``:-1`` and ``shared`` are both empty.
+    return torch.cat([alphas[..., :-1] * shared, alphas[..., -1:] * routed], dim=-1)
 
 
 def paper_scaling(
@@ -155,8 +161,8 @@ def hard_scaling(
 def paper_balance(routed: RoutedShares, chosen: Chosen) -> Tensor:
     """Return Σ P_i f_i over routed heads: mean share times part of the tokens that chose it.
 
-    All tokens of the batch count, padding too. Evenly used heads give n_active / n_routed, one
-    head used by all tokens for sure gives 1.
+    All tokens count, padding too. Evenly used heads give n_active / n_routed, one head for all
+    tokens gives 1.
 
     >>> shares = torch.tensor([[0.5, 0.5], [0.5, 0.5]])
     >>> paper_balance(shares, torch.tensor([[True, False], [False, True]]))
@@ -168,27 +174,8 @@ def paper_balance(routed: RoutedShares, chosen: Chosen) -> Tensor:
 
 
 def released_balance(routed: RoutedShares, chosen: Chosen) -> Tensor:
-    """Return ``paper_balance`` times the number of routed heads: n_active if evenly used.
-
-    >>> shares = torch.tensor([[0.5, 0.5], [0.5, 0.5]])
-    >>> released_balance(shares, torch.tensor([[True, False], [False, True]]))
-    tensor(1.)
-    """
+    """Return ``paper_balance`` times the number of routed heads: n_active if evenly used."""
     return paper_balance(routed, chosen) * routed.shape[-1]
-
-
-def _choice(d_model: int, n: int) -> nn.Module:
-    if n < 2:
-        return NothingToChoose(n)
-    logits = nn.Linear(d_model, n, bias=False)
-    # As in all linear maps of MoH-ViT.
-    nn.init.trunc_normal_(logits.weight, std=0.02)
-    return logits
-
-
-def _gates(alphas: Tensor, shared: Tensor, routed: Tensor) -> Tensor:
-    # Without shared heads there is one alpha, and ``:-1`` and ``shared`` are both empty.
-    return torch.cat([alphas[..., :-1] * shared, alphas[..., -1:] * routed], dim=-1)
 
 
 Scaling = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -197,8 +184,7 @@ Scaling = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 class Route(Stage):
     """Choose the ``n_active`` best routed heads of every token, and gate all outputs.
 
-    In training mode every pass leaves its ``balance_loss``, with its graph; in evaluation mode
-    there is none, and no copy or file ever holds one.
+    A pass in training mode leaves its ``balance_loss``; copies and files never hold one.
     """
 
     wires = {"gated": HeadOutputs}

@@ -12,7 +12,6 @@ Source: Zhang, Luo, Wang, arXiv 2410.14874. As in the released code the scale is
     without the overlap. Unlike there, a single head as wide as the model keeps its W_O.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -22,9 +21,6 @@ from mhsa_lib import checks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import (
     Heads,
-    Keys,
-    Queries,
-    Values,
     WideHeadOutputs,
     WideHeadRows,
     WideHeads,
@@ -53,39 +49,28 @@ def overlap_heads(heads: Heads, overlap: int) -> WideHeads:
     return torch.cat([before, heads, after], dim=-1)
 
 
-class Overlap(Stage):
-    """Let neighbouring heads of q, k and v overlap by ``overlap`` dimensions on each side."""
-
-    wires = {"q_wide": WideQueries, "k_wide": WideKeys, "v_wide": WideValues}
-
-    def __init__(self, overlap: int) -> None:
-        super().__init__()
-        self.columns = overlap
-
-    def extra_repr(self) -> str:
-        return str(self.columns)
-
-    def forward(
-        self, q: Queries, k: Keys, v: Values
-    ) -> tuple[WideQueries, WideKeys, WideValues]:
-        q, k, v = (overlap_heads(heads, self.columns) for heads in (q, k, v))
-        return q, k, v
-
-
-class OverlappedSplit(nn.Module):
+class OverlappedSplit(Stage):
     """Split q, k and v into heads, then let neighbours overlap on each side.
 
     >>> OverlappedSplit(3, 1)(*[torch.zeros(5, 12)] * 3)[0].shape
     torch.Size([3, 5, 6])
     """
 
+    wires = {"q_wide": WideQueries, "k_wide": WideKeys, "v_wide": WideValues}
+
     def __init__(self, n_heads: int, overlap: int) -> None:
         super().__init__()
-        # Two stages, because decoding caches the wires of the first: wide heads repeat them.
-        self.split, self.overlap = Split(n_heads), Overlap(overlap)
+        # A stage inside, because decoding caches its wires: wide heads would repeat them.
+        self.split, self.overlap = Split(n_heads), overlap
 
-    def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Any:
-        return self.overlap(*self.split(q, k, v))
+    def extra_repr(self) -> str:
+        return f"overlap={self.overlap}"
+
+    def forward(
+        self, q: Tensor, k: Tensor, v: Tensor
+    ) -> tuple[WideQueries, WideKeys, WideValues]:
+        q, k, v = (overlap_heads(heads, self.overlap) for heads in self.split(q, k, v))
+        return q, k, v
 
 
 class OverlappedAttention(MultiHeadAttention):
@@ -136,16 +121,3 @@ def check_overlap(overlap: int, d_head: int) -> None:
             f"overlap={overlap} does not fit d_head={d_head}: a head reads from its two "
             f"neighbours only; use 0, which shares nothing, to {d_head}."
         )
-
-
-SCHEDULES: dict[str, Callable[[int, int], int]] = {
-    "index_0": lambda layer, n_layers: layer,
-    "index_1": lambda layer, n_layers: layer + 1,
-    "index_0_half": lambda layer, n_layers: layer // 2,
-    "index_1_half": lambda layer, n_layers: layer // 2 + 1,
-    "index_0_reverse": lambda layer, n_layers: n_layers - layer - 1,
-    "index_1_reverse": lambda layer, n_layers: n_layers - layer,
-    "index_0_half_reverse": lambda layer, n_layers: (n_layers - layer - 1) // 2,
-    "index_1_half_reverse": lambda layer, n_layers: (n_layers - layer - 1) // 2 + 1,
-}
-"""Overlap of layer 0, 1, … of ``n_layers``, in dimensions; named as in the released code."""
