@@ -116,12 +116,11 @@ class CollaborativeAttention(MultiHeadAttention):
 
     Parameters
     ----------
-    d_model, n_heads, d_head, dropout : as in ``MultiHeadAttention``; d_head is that of values
+    d_model, n_heads, d_head, bias, dropout, stages : as in ``MultiHeadAttention``; d_head is
+        that of values, and W_Q and W_K have no bias
     d_shared : width of the shared queries and keys; n_heads · d_head when not given
     mixing : the matrix (n_heads, d_shared) to begin with; normal, with σ = 0.2, when not given
     scale : factor on the scores; √(n_heads / d_shared) when not given
-    bias : whether W_V and W_O add a bias
-    stages : as in ``MultiHeadAttention``
     """
 
     def __init__(

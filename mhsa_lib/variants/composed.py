@@ -240,12 +240,11 @@ class ComposedAttention(MultiHeadAttention):
             )
         sizes = {"d_model": d_model, "n_heads": n_heads}
         for branch in (*pre.branches, *post.branches):
-            for name, size in branch.sizes.items():
-                if size != sizes[name]:
-                    raise ValueError(
-                        f"{type(branch).__name__} was made for {name}={size}, but the "
-                        f"attention has {name}={sizes[name]}; make it for these sizes."
-                    )
+            if not branch.sizes.items() <= sizes.items():
+                raise ValueError(
+                    f"{type(branch).__name__} was made for {branch.sizes}, but the attention "
+                    f"has {sizes}; make it for these sizes."
+                )
         own = {"attend": ComposedAttend(d_head**-0.5, pre, post, dropout)}
         super().__init__(d_model, n_heads, d_head=d_head, **(own | stages))
 

@@ -3,8 +3,9 @@
 Changes: between attend and concat, gate multiplies the z of every head with one number from 0
     to 1, the same for all tokens. While training it is drawn in every pass from a
     hard-concrete distribution, which gives exactly 0 and exactly 1 with a chance of their own.
-Saves/Costs: costs n_heads parameters. Nothing is saved until the heads with a closed gate are
-    removed (``convert.prune.ungated``): 4 · d_model · d_head parameters for each.
+Saves/Costs: costs n_heads parameters. Every head is still computed, so nothing is saved until
+    the heads with a closed gate are removed (``convert.prune``): 4 · d_model · d_head
+    parameters for each.
 Is MHA when: every gate is 1. In evaluation it is from log_alpha = log 11 = 2.4 on, so also at
     the start, at 3; while training only with the chance that ``probabilities`` gives.
 Source: Louizos, Welling and Kingma, section 2.2, arXiv 1712.01312 (the gates), and their code,
@@ -37,8 +38,7 @@ class HardConcrete(Stage):
 
     With uniform noise u, s = sigmoid((log u - log(1 - u) + log_alpha) / beta), and the gate is
     s · (zeta - gamma) + gamma, clipped to [0, 1]; in evaluation mode s = sigmoid(log_alpha).
-    One draw serves the whole batch. Raises ``ValueError`` for a log_alpha that is not finite,
-    or a beta that is not above 0.
+    One draw serves the whole batch.
 
     >>> gate = HardConcrete(n_heads=3)
     >>> gate(torch.randn(3, 5, 4)).shape, gate.values()
@@ -47,9 +47,9 @@ class HardConcrete(Stage):
     Parameters
     ----------
     n_heads : number of gates
-    log_alpha : where each gate starts; from 2.4 on it is 1 in evaluation mode
-    beta : temperature of the sigmoid; the smaller, the more draws are exactly 0 or 1. Voita et
-        al., who gate heads, use 0.33, and Louizos et al., who gate weights, 2/3
+    log_alpha : where each gate starts, finite; from 2.4 on it is 1 in evaluation mode
+    beta : temperature of the sigmoid, above 0; the smaller, the more draws are exactly 0 or 1.
+        Voita et al., who gate heads, use 0.33, and Louizos et al., who gate weights, 2/3
     """
 
     wires = {"gated": HeadOutputs}
@@ -97,11 +97,7 @@ class HardConcrete(Stage):
         return Probabilities(1 - not_closed, not_closed - fully_open, fully_open)
 
     def penalty(self) -> Tensor:
-        """Return how many gates are not 0 on average over draws: the expected L0 norm.
-
-        >>> round(HardConcrete(8, log_alpha=0.0).penalty().item(), 2)
-        5.5
-        """
+        """Return how many gates are not 0 on average over draws: the expected L0 norm."""
         return self._above(-self.gamma / self.zeta).sum()
 
     def _above(self, odds: float) -> Tensor:

@@ -7,8 +7,8 @@ Saves/Costs: costs up to (n_heads + 2) · d_model parameters. As in the released
     could not save their keys and values, because another token may have chosen that head.
 Is MHA when: all routed heads are active and the router's weights are zero, with
     ``released_scaling``; every gate is then 1.
-Source: Jin et al., "MoH", section 3, arXiv 2410.11842, and their code,
-    github.com/SkyworkAI/MoH at commit 2cefd57, which is what is called released here.
+Source: Jin et al., "MoH", section 3, arXiv 2410.11842, and their code, called released here,
+    github.com/SkyworkAI/MoH at commit 2cefd57.
 """
 
 from collections.abc import Callable
@@ -33,6 +33,7 @@ from mhsa_lib.shapes import (
 from mhsa_lib.stages import Stage, Wire
 
 Shares = tuple[GroupShares, SharedShares, RoutedShares]
+Scaling = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 class NothingToChoose(nn.Module):
@@ -72,33 +73,6 @@ def _choice(d_model: int, n: int) -> nn.Module:
     logits = nn.Linear(d_model, n, bias=False)
     nn.init.trunc_normal_(logits.weight, std=0.02)  # as in all linear maps of MoH-ViT
     return logits
-
-
-class QueryNormRouter(Stage):
-    """Without parameters: a routed head counts by the length of its query over their spread.
-
-    It is the router of the continue-tuned LLaMA3-8B, to be used with ``hard_scaling``.
-
-    >>> q = torch.ones(4, 1, 3) * torch.tensor([9.0, 1, 3, 2])[:, None, None]
-    >>> QueryNormRouter(12, n_shared=1, n_routed=3)(torch.zeros(1, 12), q)[2].argmax()
-    tensor(1)
-    """
-
-    wires = {"alphas": GroupShares, "shared": SharedShares, "routed": RoutedShares}
-
-    def __init__(self, d_model: int, n_shared: int, n_routed: int) -> None:
-        super().__init__()
-        self.n_shared = n_shared
-
-    def forward(self, x: Tokens, q: Queries) -> Shares:
-        norms = rearrange(q.norm(dim=-1), "... head query -> ... query head")
-        shared, routed = norms[..., : self.n_shared], norms[..., self.n_shared :]
-        # One head has no spread; the correction would divide by 0.
-        spread = routed.std(dim=-1, keepdim=True, correction=min(1, routed.shape[-1] - 1))
-        routed = (routed / spread.clamp_min(torch.finfo(q.dtype).eps)).softmax(dim=-1)
-        # Ones and no distributions, because here nothing weighs the groups or the shared heads.
-        groups = norms.new_ones(*norms.shape[:-1], 2 if self.n_shared else 1)
-        return groups, torch.ones_like(shared), routed
 
 
 def routed_heads(n_heads: int, n_shared: int, n_active: int) -> int:
@@ -151,13 +125,6 @@ def released_scaling(
     return _gates(alphas * alphas.shape[-1], shared * shared.shape[-1], kept * n_active)
 
 
-def hard_scaling(
-    alphas: GroupShares, shared: SharedShares, routed: RoutedShares, chosen: Chosen
-) -> Gates:
-    """Return gates of 1 for chosen heads, as in the continue-tuned model."""
-    return _gates(alphas, shared, chosen.to(routed.dtype))
-
-
 def paper_balance(routed: RoutedShares, chosen: Chosen) -> Tensor:
     """Return Σ P_i f_i over routed heads: mean share times part of the tokens that chose it.
 
@@ -178,14 +145,8 @@ def released_balance(routed: RoutedShares, chosen: Chosen) -> Tensor:
     return paper_balance(routed, chosen) * routed.shape[-1]
 
 
-Scaling = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
-
-
 class Route(Stage):
-    """Choose the ``n_active`` best routed heads of every token, and gate all outputs.
-
-    A pass in training mode leaves its ``balance_loss``; copies and files never hold one.
-    """
+    """Choose the best routed heads of every token, gate all, and keep the ``balance_loss``."""
 
     wires = {"gated": HeadOutputs}
 
@@ -199,7 +160,7 @@ class Route(Stage):
         return f"n_active={self.n_active}"
 
     def __getstate__(self) -> dict[str, Any]:
-        # A loss with its graph can be neither copied nor stored.
+        # A loss with its graph can be neither copied nor stored, so copies have none.
         return self.__dict__ | {"balance_loss": None}
 
     def forward(self, x: Tokens, q: Queries, z: HeadOutputs) -> HeadOutputs:
@@ -215,8 +176,6 @@ class Route(Stage):
 class MixtureOfHeadAttention(MultiHeadAttention):
     """Multi-head attention whose tokens choose and weigh their heads.
 
-    Raises ``ValueError`` if more heads are shared and active than there are.
-
     >>> moh = MixtureOfHeadAttention(d_model=12, n_heads=6, n_shared=2, n_active=1)
     >>> moh(torch.randn(2, 5, 12)).shape
     torch.Size([2, 5, 12])
@@ -225,9 +184,10 @@ class MixtureOfHeadAttention(MultiHeadAttention):
     ----------
     d_model, n_heads, options : as in ``MultiHeadAttention``; a router never has a bias
     n_shared : how many heads, the first ones, every token uses; may be 0
-    n_active : how many of the other heads, the routed ones, a token uses
+    n_active : how many of the other heads, the routed ones, a token uses; more than there are
+        raise ``ValueError``
     router : builds the router from d_model, n_shared and the number of routed heads
-    scaling : gates from the router's shares; ``paper_scaling``, ``hard_scaling`` are others
+    scaling : gates from the router's shares; ``paper_scaling`` is another
     """
 
     def __init__(

@@ -2,13 +2,10 @@
 
 import torch
 
+from mhsa_book.exercises.mixture import QueryNormRouter, hard_scaling
 from mhsa_lib import MultiHeadAttention
 from mhsa_lib.variants import MixtureOfHeadAttention
-from mhsa_lib.variants.mixture import (
-    QueryNormRouter,
-    hard_scaling,
-    paper_scaling,
-)
+from mhsa_lib.variants.mixture import paper_scaling
 from tests.mhsa_lib.variants.entry import Variant
 
 

@@ -29,14 +29,14 @@ from tests.mhsa_lib.variants.composed.layers import attention
         (
             lambda: ComposedAttention(12, 3, pre=Compose(Static(4))),
             ValueError,
-            "Static was made for n_heads=4, but the attention has n_heads=3; "
-            "make it for these sizes.",
+            "Static was made for {'n_heads': 4}, but the attention has {'d_model': 12, "
+            "'n_heads': 3}; make it for these sizes.",
         ),
         (
             lambda: ComposedAttention(12, 3, post=Compose(Gate(16, 3, "post", "key"))),
             ValueError,
-            "Gate was made for d_model=16, but the attention has d_model=12; "
-            "make it for these sizes.",
+            "Gate was made for {'d_model': 16, 'n_heads': 3}, but the attention has "
+            "{'d_model': 12, 'n_heads': 3}; make it for these sizes.",
         ),
         (
             lambda: LowRank(12, 3, 2, "pre", "value"),

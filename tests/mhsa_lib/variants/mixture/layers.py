@@ -2,12 +2,9 @@
 
 import torch
 
+from mhsa_book.exercises.mixture import QueryNormRouter, hard_scaling
 from mhsa_lib.variants import MixtureOfHeadAttention
-from mhsa_lib.variants.mixture import (
-    QueryNormRouter,
-    hard_scaling,
-    paper_scaling,
-)
+from mhsa_lib.variants.mixture import paper_scaling
 from tests.helpers.drawn import filled
 
 PAPER = {"scaling": paper_scaling}
