@@ -48,28 +48,27 @@ class HardConcrete(Stage):
     ----------
     n_heads : number of gates
     log_alpha : where each gate starts, finite; from 2.4 on it is 1 in evaluation mode
-    beta : temperature of the sigmoid, above 0; the smaller, the more draws are exactly 0 or 1.
-        Voita et al., who gate heads, use 0.33, and Louizos et al., who gate weights, 2/3
     """
 
     wires = {"gated": HeadOutputs}
-    # Those of both papers' code. Stretched to these limits, clipping reaches 0 and 1 exactly.
+    # Stretched to these limits, which both papers take, clipping reaches 0 and 1 exactly.
     gamma, zeta = -0.1, 1.1
+    # Of Voita et al., who gate heads; Louizos et al., who gate weights, take 2/3. The smaller,
+    # the more draws are exactly 0 or 1.
+    beta = 0.33
 
     # Unlike in the papers' code a gate starts open, so that trained heads begin as they were.
-    def __init__(self, n_heads: int, *, log_alpha: float = 3.0, beta: float = 0.33) -> None:
+    def __init__(self, n_heads: int, *, log_alpha: float = 3.0) -> None:
         super().__init__()
         checks.positive(n_heads=n_heads)
         if not math.isfinite(log_alpha):
             raise ValueError(f"log_alpha={log_alpha} cannot be learned; start at 3.0, say.")
-        if not 0 < beta < math.inf:
-            raise ValueError(f"beta={beta} is not a temperature; it must be above 0.")
-        self.n_heads, self.beta = n_heads, beta
+        self.n_heads = n_heads
         self.log_alpha = nn.Parameter(torch.full((n_heads,), float(log_alpha)))
         self.gates = Wire("gates", HeadGates)
 
     def extra_repr(self) -> str:
-        return f"n_heads={self.n_heads}, beta={self.beta:.4g}"
+        return f"n_heads={self.n_heads}"
 
     def forward(self, z: HeadOutputs) -> HeadOutputs:
         gates = self.gates(self.drawn() if self.training else self.values())
@@ -117,7 +116,7 @@ class GatedAttention(MultiHeadAttention):
     """Multi-head attention with a learned gate on every head.
 
     Add λ · ``penalty()`` of every layer to the loss; then the gates of heads close that the
-    task can do without. Raises ``ValueError`` for a gate made for another number of heads.
+    task can do without.
 
     >>> gated = GatedAttention(d_model=12, n_heads=3).eval()
     >>> plain, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
@@ -128,19 +127,11 @@ class GatedAttention(MultiHeadAttention):
     Parameters
     ----------
     d_model, n_heads, options : as in ``MultiHeadAttention``; each head has a gate
-    gate : a ``HardConcrete`` with other constants or another start
     """
 
-    def __init__(
-        self, d_model: int, n_heads: int, *, gate: HardConcrete | None = None, **options: Any
-    ) -> None:
+    def __init__(self, d_model: int, n_heads: int, **options: Any) -> None:
         super().__init__(d_model, n_heads, **options)
-        self.gate = HardConcrete(n_heads) if gate is None else gate
-        if self.gate.n_heads != n_heads:
-            raise ValueError(
-                f"gate has n_heads={self.gate.n_heads}, but the attention has "
-                f"n_heads={n_heads}; pass HardConcrete({n_heads})."
-            )
+        self.gate = HardConcrete(n_heads)
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
         context = x if context is None else context
