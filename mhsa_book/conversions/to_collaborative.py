@@ -9,6 +9,7 @@ Source: Cordonnier, Loukas and Jaggi, section 4, arXiv 2006.16362; Harshman (197
 """
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import torch
@@ -61,6 +62,19 @@ def comparisons(attention: Any) -> tuple[Tensor, Tensor]:
         for W in (project.W_Q, project.W_K)
     )
     return W_Q, W_K
+
+
+def block_indicator(n_heads: int, d_shared: int) -> Tensor:
+    """The mixing of plain attention: head i reads the i-th block of columns alone.
+
+    Blocks are d_shared / n_heads wide, rounded up; the last head gets what is left.
+
+    >>> block_indicator(3, 6).tolist()[1]
+    [0.0, 0.0, 1.0, 1.0, 0.0, 0.0]
+    """
+    checks.positive(n_heads=n_heads, d_shared=d_shared)
+    block = torch.arange(d_shared) // ceil(d_shared / n_heads)
+    return (block == torch.arange(n_heads)[:, None]).float()
 
 
 def truncated(W_Q: Tensor, W_K: Tensor, d_shared: int) -> Shared:

@@ -7,11 +7,7 @@ from torch.nn.functional import pad
 from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.stages import Split
-from mhsa_lib.variants.overlapped import (
-    Overlap,
-    OverlappedAttention,
-    OverlappedSplit,
-)
+from mhsa_lib.variants.overlapped import OverlappedAttention, OverlappedSplit
 
 
 def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
@@ -33,14 +29,13 @@ def unshared(attention: OverlappedAttention) -> MultiHeadAttention:
         "": (OverlappedAttention,),
         "split": (OverlappedSplit,),
         "split.split": (Split,),
-        "split.overlap": (Overlap,),
     }
     copying.check_modules(attention, copying.STANDARD | own, why, repair)
     overlap, d_head = attention.overlap, attention.d_head
     split, width = attention.split, d_head + 2 * overlap
-    if (split.split.n_heads, split.overlap.columns) != (attention.n_heads, overlap):
+    if (split.split.n_heads, split.overlap) != (attention.n_heads, overlap):
         raise ValueError(
-            f"split makes n_heads={split.split.n_heads} with overlap={split.overlap.columns}, "
+            f"split makes n_heads={split.split.n_heads} with overlap={split.overlap}, "
             f"but the attention has n_heads={attention.n_heads} with overlap={overlap}; make "
             f"the stages for the same heads."
         )

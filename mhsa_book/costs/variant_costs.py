@@ -5,11 +5,11 @@ The tests compare each formula with a trace of the module, with its parameters, 
 ``kv_cache`` keeps.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mhsa_book import costs
 from mhsa_lib import checks
-from mhsa_lib.variants.composed import check_rank
 from mhsa_lib.variants.mixture import routed_heads
 from mhsa_lib.variants.overlapped import check_overlap
 
@@ -74,6 +74,19 @@ def overlapped(
     )
 
 
+OVERLAP_SCHEDULES: dict[str, Callable[[int, int], int]] = {
+    "index_0": lambda layer, n_layers: layer,
+    "index_1": lambda layer, n_layers: layer + 1,
+    "index_0_half": lambda layer, n_layers: layer // 2,
+    "index_1_half": lambda layer, n_layers: layer // 2 + 1,
+    "index_0_reverse": lambda layer, n_layers: n_layers - layer - 1,
+    "index_1_reverse": lambda layer, n_layers: n_layers - layer,
+    "index_0_half_reverse": lambda layer, n_layers: (n_layers - layer - 1) // 2,
+    "index_1_half_reverse": lambda layer, n_layers: (n_layers - layer - 1) // 2 + 1,
+}
+"""Overlap of layer 0, 1, … of ``n_layers``, in columns; named as in the released code."""
+
+
 def composed(
     d_model: int, n_heads: int, *, n: int, rank: int = 2, d_head: int | None = None
 ) -> Costs:
@@ -83,7 +96,7 @@ def composed(
     >>> sum(more[name] for name in ("W_1", "W_2", "W_g")) == 20 * 2560 * 32 + 64 * 32**2
     True
     """
-    check_rank(n_heads, rank)
+    checks.positive(rank=rank)
     plain, maps = grouped(d_model, n_heads, n_heads, n=n, d_head=d_head), rank * n_heads
     d_hidden, flops, cached = 4 * n_heads, dict(plain.flops), dict(plain.cached)
     for place, wire in (("pre", "composed_scores"), ("post", "composed_weights")):

@@ -4,10 +4,13 @@ from types import EllipsisType
 from typing import Any
 
 import torch
+from einops import rearrange
 from torch import Tensor, nn
 
 from mhsa_book.exercises.drawn_inputs import drawn
 from mhsa_book.exercises.kinds import Exercise, OpenAnswer, Value
+from mhsa_lib.shapes import Gates, GroupShares, Queries, RoutedShares, SharedShares, Tokens
+from mhsa_lib.stages import Stage
 from mhsa_lib.tracing.wires import trace
 from mhsa_lib.variants import mixture as routing
 from mhsa_lib.variants.mixture import MixtureOfHeadAttention
@@ -22,6 +25,38 @@ def sum_of_gates() -> float:
     alphas, shared, routed = (torch.zeros(1, n).softmax(-1) for n in (2, N_SHARED, N_ROUTED))
     chosen = torch.arange(N_ROUTED)[None] < N_ACTIVE
     return float(routing.released_scaling(alphas, shared, routed, chosen).sum())
+
+
+class QueryNormRouter(Stage):
+    """Without parameters: a routed head counts by the length of its query over their spread.
+
+    It is the router of the continue-tuned LLaMA3-8B, to be used with ``hard_scaling``.
+
+    >>> q = torch.ones(4, 1, 3) * torch.tensor([9.0, 1, 3, 2])[:, None, None]
+    >>> QueryNormRouter(12, n_shared=1, n_routed=3)(torch.zeros(1, 12), q)[2].argmax()
+    tensor(1)
+    """
+
+    wires = {"alphas": GroupShares, "shared": SharedShares, "routed": RoutedShares}
+
+    def __init__(self, d_model: int, n_shared: int, n_routed: int) -> None:
+        super().__init__()
+        self.n_shared = n_shared
+
+    def forward(self, x: Tokens, q: Queries) -> routing.Shares:
+        norms = rearrange(q.norm(dim=-1), "... head query -> ... query head")
+        shared, routed = norms[..., : self.n_shared], norms[..., self.n_shared :]
+        # One head has no spread; the correction would divide by 0.
+        spread = routed.std(dim=-1, keepdim=True, correction=min(1, routed.shape[-1] - 1))
+        routed = (routed / spread.clamp_min(torch.finfo(q.dtype).eps)).softmax(dim=-1)
+        # Ones and no distributions, because here nothing weighs the groups or the shared heads.
+        groups = norms.new_ones(*norms.shape[:-1], 2 if self.n_shared else 1)
+        return groups, torch.ones_like(shared), routed
+
+
+def hard_scaling(alphas: Tensor, shared: Tensor, routed: Tensor, chosen: Tensor) -> Gates:
+    """Return gates of 1 for chosen heads, as in the continue-tuned model."""
+    return torch.cat([alphas[..., :-1] * shared, alphas[..., -1:] * chosen], dim=-1)
 
 
 def idle(answer: Any) -> str:
@@ -71,7 +106,7 @@ def misrouted(router: Any) -> str | EllipsisType:
         shares = made(x, drawn(4, 32, 16, seed=1))
         if shares is None or shares is ... or any(part is ... for part in shares):
             return ...
-        options: dict[str, Any] = {"router": router, "scaling": routing.hard_scaling}
+        options: dict[str, Any] = {"router": router, "scaling": hard_scaling}
         layer = MixtureOfHeadAttention(64, 4, n_shared=2, n_active=1, **options)
     if not isinstance(shares[-1], Tensor) or shares[-1].shape != (32, 2):
         return "The third part has one share for each of the two routed heads, (32, 2) here."

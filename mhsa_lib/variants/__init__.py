@@ -1,7 +1,6 @@
 """Variants of multi-head attention: one file, one difference, the same five stages.
 
-Every module's docstring says what it changes, what it saves or costs, when it is
-``MultiHeadAttention``, and where it comes from.
+A module says what it changes, saves or costs, when it is plain, and where it comes from.
 """
 
 from mhsa_lib.variants.collaborative import CollaborativeAttention as CollaborativeAttention

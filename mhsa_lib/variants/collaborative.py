@@ -6,12 +6,11 @@ Changes: project makes queries and keys once, ``d_shared`` wide; split gives eve
 Saves/Costs: W_Q, W_K and mixing have (2 d_model + n_heads) · d_shared numbers, the cache has
     d_shared + n_heads per token in place of the keys. But every head compares over the whole
     shared width: scores cost d_shared / d_head times as much.
-Is MHA when: mixing is ``block_indicator``, d_shared = n_heads · d_head, and the content scores
-    are those of W_Q's bias, zero without one (``decomposition.to_collaborative`` makes it).
+Is MHA when: d_shared = n_heads · d_head, each row of mixing is 1 in the head's own block of
+    dimensions and 0 elsewhere, and the content scores are those of W_Q's bias, zero without.
 Source: Cordonnier, Loukas and Jaggi, sections 3 and 4, arXiv 2006.16362, and its released code.
 """
 
-from math import ceil
 from typing import Any
 
 import torch
@@ -33,39 +32,13 @@ from mhsa_lib.shapes import (
 from mhsa_lib.stages import Attend, Stage
 
 
-def block_indicator(n_heads: int, d_shared: int) -> Tensor:
-    """Return the mixing of plain attention: head i reads the i-th block of dimensions alone.
-
-    Blocks are d_shared / n_heads wide, rounded up; the last head gets what is left.
-
-    >>> block_indicator(3, 6).tolist()[1]
-    [0.0, 0.0, 1.0, 1.0, 0.0, 0.0]
-    """
-    checks.positive(n_heads=n_heads, d_shared=d_shared)
-    block = torch.arange(d_shared) // ceil(d_shared / n_heads)
-    return (block == torch.arange(n_heads)[:, None]).float()
-
-
-def normal_mixing(n_heads: int, d_shared: int) -> Tensor:
-    """Return the mixing to train from: normal numbers with standard deviation 0.2.
-
-    >>> normal_mixing(12, 64).std().item() < 0.25
-    True
-    """
-    checks.positive(n_heads=n_heads, d_shared=d_shared)
-    return 0.2 * torch.randn(n_heads, d_shared)
-
-
 class SharedProject(Stage):
     """Queries and keys once for all heads, values for each; only W_V may have a bias."""
 
     wires = {"q": SharedQueries, "k": SharedKeys, "v": ValueRows}
 
-    def __init__(
-        self, d_model: int, d_shared: int, d_values: int, *, bias: bool = False
-    ) -> None:
+    def __init__(self, d_model: int, d_shared: int, d_values: int, bias: bool) -> None:
         super().__init__()
-        checks.positive(d_model=d_model, d_shared=d_shared, d_values=d_values)
         self.d_model = d_model
         # Only values have a bias: ``ContentBias`` does what one of queries would do, and one of
         # keys would add the same number to all scores of a query, which the softmax removes.
@@ -83,12 +56,7 @@ class SharedProject(Stage):
 
 
 class MixingSplit(Stage):
-    """Give every head all shared dimensions of q, weighted by its row of ``mixing``.
-
-    >>> q, k, v = MixingSplit(block_indicator(3, 6))(*[torch.ones(5, 6)] * 3)
-    >>> q.shape, k.shape, v.shape
-    (torch.Size([3, 5, 6]), torch.Size([5, 6]), torch.Size([3, 5, 2]))
-    """
+    """Give every head all shared dimensions of q, weighted by its row of ``mixing``."""
 
     wires = {"q_mixed": MixedQueries, "k_shared": SharedKeys, "v_heads": Values}
     cached = ("k_shared", "v_heads")
@@ -140,8 +108,7 @@ class CollaborativeAttend(Attend):
 class CollaborativeAttention(MultiHeadAttention):
     """Multi-head attention whose heads compare in one shared space, each with its weighting.
 
-    Raises ``ValueError`` for sizes below one, a mixing of another shape, or a scale that is not
-    positive.
+    Raises ``ValueError`` for a mixing of another shape, or a scale that is not positive.
 
     >>> shared = CollaborativeAttention(d_model=12, n_heads=3, d_shared=6)
     >>> shared(torch.randn(2, 5, 12)).shape, shared.project.W_K.weight.shape
@@ -149,12 +116,11 @@ class CollaborativeAttention(MultiHeadAttention):
 
     Parameters
     ----------
-    d_model, n_heads, d_head, dropout : as in ``MultiHeadAttention``; d_head is that of values
+    d_model, n_heads, d_head, bias, dropout, stages : as in ``MultiHeadAttention``; d_head is
+        that of values, and W_Q and W_K have no bias
     d_shared : width of the shared queries and keys; n_heads · d_head when not given
-    mixing : the matrix (n_heads, d_shared) to begin with; ``normal_mixing`` when not given
+    mixing : the matrix (n_heads, d_shared) to begin with; normal, with σ = 0.2, when not given
     scale : factor on the scores; √(n_heads / d_shared) when not given
-    bias : whether W_V and W_O add a bias
-    content, stages : ``content``, ``project``, ``split``, … to replace the default stages
     """
 
     def __init__(
@@ -168,26 +134,25 @@ class CollaborativeAttention(MultiHeadAttention):
         scale: float | None = None,
         bias: bool = False,
         dropout: float = 0.0,
-        content: Any = None,
         **stages: Any,
     ) -> None:
         d_head = checks.head_width(d_model, n_heads, d_head)
         d_shared = n_heads * d_head if d_shared is None else d_shared
         checks.positive(d_shared=d_shared)
-        mixing = normal_mixing(n_heads, d_shared) if mixing is None else mixing
+        mixing = 0.2 * torch.randn(n_heads, d_shared) if mixing is None else mixing
         checks.shaped("mixing", mixing, n_heads=n_heads, d_shared=d_shared)
         # With a mixing of blocks a head compares over d_shared / n_heads dimensions.
         scale = (n_heads / d_shared) ** 0.5 if scale is None else scale
         if not scale > 0:
             raise ValueError(f"scale={scale} turns the scores around; it must be above 0.")
         own = {
-            "project": SharedProject(d_model, d_shared, n_heads * d_head, bias=bias),
+            "project": SharedProject(d_model, d_shared, n_heads * d_head, bias),
             "split": MixingSplit(mixing),
             "attend": CollaborativeAttend(scale, dropout),
         }
         super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))
         self.d_shared = d_shared
-        self.content: Any = ContentBias(d_model, n_heads) if content is None else content
+        self.content = ContentBias(d_model, n_heads)
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
         context = x if context is None else context

@@ -5,8 +5,7 @@ Changes: attend mixes the heads' scores before the softmax, and their weights af
 Saves/Costs: 20·d_model·n_heads + 64·n_heads² parameters at rank 2 (and 2·n_heads² static),
     32·n_heads FLOPs per pair; the scores of all heads must exist at once, which plain fused
     kernels avoid; decoding also keeps the maps of the key side, 10·n_heads numbers per token.
-Is MHA when: W_2 and W_g of the branches, and W_b, are zero; or there are no
-    branches.
+Is MHA when: W_2 and W_g of the branches, and W_b, are zero; or there are no branches.
 Source: Xiao et al., section 2, arXiv 2405.08553. With the static branches alone it is
     talking-heads attention: Shazeer et al., arXiv 2003.02436. Sizes and initialisation as in
     the authors' code, github.com/Caiyun-AI/DCFormer.
@@ -14,7 +13,6 @@ Source: Xiao et al., section 2, arXiv 2405.08553. With the static branches alone
 
 import math
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -41,17 +39,20 @@ from mhsa_lib.shapes import (
 )
 from mhsa_lib.stages import Attend, Wire
 
-
-class KeyWire(Wire):
-    """A wire of what a key token decides; later queries need it, so decoding caches it."""
-
-    def __init__(self, name: str, alias: Any) -> None:
-        super().__init__(name, alias)
-        self.cached = tuple(self.wires)  # type: ignore[misc]
+SIDES = {
+    "query": {"w1": QueryMaps, "w2": QueryMaps, "gate": QueryGates},
+    "key": {"w1": KeyMaps, "w2": KeyMaps, "gate": KeyGates},
+}
+"""What a branch makes of the tokens of one side of a pair: it runs along that axis."""
 
 
-SIDES = {"query": (Wire, QueryMaps, QueryGates), "key": (KeyWire, KeyMaps, KeyGates)}
-"""A dynamic branch reads the tokens of one side; its maps run along that axis."""
+def _wire(place: str, side: str, name: str) -> Wire:
+    if side not in SIDES:
+        raise ValueError(f'side={side!r} is no side of a pair; choose "query" or "key".')
+    wire = Wire(f"{place}_{side}_{name}", SIDES[side][name])
+    if side == "key":  # later queries need what a key decides, so decoding caches it
+        wire.cached = tuple(wire.wires)  # type: ignore[misc]
+    return wire
 
 
 class Branch(nn.Module):
@@ -62,13 +63,10 @@ class Branch(nn.Module):
     ``sizes`` are those of the attention that it is made for; empty when it fits any.
     """
 
-    sizes: Mapping[str, int] = MappingProxyType({})
-
     def __init__(self, **sizes: int) -> None:
         super().__init__()
         checks.positive(**sizes)
-        if sizes:  # a subclass may have declared its own
-            self.sizes = sizes
+        self.sizes = sizes
 
 
 class Static(Branch):
@@ -89,20 +87,18 @@ class Static(Branch):
 class LowRank(Branch):
     """A map of rank ``rank``, made by the token: it reads the heads with w1, writes with w2.
 
-    ``rank``, at most n_heads, is the number of pairs of w1 and w2. The names of the wires begin
-    with ``place``, "pre" or "post" the softmax. ``side``, "query" or "key", says whose token
-    decides. Raises ``ValueError`` for a rank above n_heads, or another side.
+    The names of the wires begin with ``place``, "pre" or "post" the softmax. ``side`` says
+    whose token decides, "query" or "key"; another raises ``ValueError``.
     """
 
     def __init__(self, d_model: int, n_heads: int, rank: int, place: str, side: str) -> None:
         super().__init__(d_model=d_model, n_heads=n_heads)
-        check_rank(n_heads, rank)
-        self.rank, self.side = rank, _known(side)
-        (wire, maps, _), d_hidden = SIDES[side], 4 * n_heads
+        checks.positive(rank=rank)
+        self.rank, self.side = rank, side
+        d_hidden = 4 * n_heads
         self.W_1 = nn.Linear(d_model, d_hidden, bias=False)
         self.W_2 = nn.Linear(d_hidden, 2 * rank * n_heads, bias=False)
-        self.w1 = wire(f"{place}_{side}_w1", maps)
-        self.w2 = wire(f"{place}_{side}_w2", maps)
+        self.w1, self.w2 = _wire(place, side, "w1"), _wire(place, side, "w2")
         # Small at the start, so that the heads begin nearly unmixed, as in plain attention.
         nn.init.normal_(self.W_1.weight, std=math.sqrt(2 / (d_model + d_hidden)))
         shrink = math.sqrt(2 * n_heads * rank) * (n_heads + rank)
@@ -130,10 +126,9 @@ class Gate(Branch):
 
     def __init__(self, d_model: int, n_heads: int, place: str, side: str) -> None:
         super().__init__(d_model=d_model, n_heads=n_heads)
-        self.side = _known(side)
-        wire, _, gates = SIDES[side]
+        self.side = side
         self.W_g = nn.Linear(d_model, n_heads, bias=False)
-        self.gate = wire(f"{place}_{side}_gate", gates)
+        self.gate = _wire(place, side, "gate")
         nn.init.normal_(self.W_g.weight, std=0.05 * math.sqrt(2 / (n_heads + d_model)))
 
     def forward(self, tokens: Mapping[str, Tensor]) -> TokenGates:
@@ -146,27 +141,11 @@ class Gate(Branch):
 
 
 class Compose(nn.Module):
-    """Adds to the numbers of every pair what the branches make of them; without any, nothing.
-
-    >>> import torch
-    >>> a, x = torch.randn(3, 2, 2), torch.zeros(2, 12)
-    >>> torch.equal(Compose()(a, x, x), a)
-    True
-    """
+    """Adds what the branches make of the numbers of every pair; without any, nothing."""
 
     def __init__(self, *branches: Any) -> None:
         super().__init__()
         self.branches: Any = nn.ModuleList(branches)
-
-    def check(self, **sizes: int) -> None:
-        """Raise ``ValueError`` for a branch that was made for other sizes."""
-        for branch in self.branches:
-            for name, size in branch.sizes.items():
-                if size != sizes[name]:
-                    raise ValueError(
-                        f"{type(branch).__name__} was made for {name}={size}, but the "
-                        f"attention has {name}={sizes[name]}; make it for these sizes."
-                    )
 
     def forward(self, a: Scores, x: Tensor, context: Tensor) -> Scores:
         tokens = {"query": x, "key": context}
@@ -190,28 +169,6 @@ def five_branches(d_model: int, n_heads: int, rank: int, place: str) -> Compose:
         *(LowRank(d_model, n_heads, rank, place, side) for side in SIDES),
         *(Gate(d_model, n_heads, place, side) for side in SIDES),
     )
-
-
-def check_rank(n_heads: int, rank: int) -> None:
-    """Raise ``ValueError`` for a rank above the number of heads.
-
-    >>> check_rank(n_heads=3, rank=9)
-    Traceback (most recent call last):
-    ...
-    ValueError: rank=9 exceeds n_heads=3; a map of heads to heads has at most that rank: ...
-    """
-    checks.positive(n_heads=n_heads, rank=rank)
-    if rank > n_heads:
-        raise ValueError(
-            f"rank={rank} exceeds n_heads={n_heads}; a map of heads to heads has at most "
-            f"that rank: try rank={n_heads}."
-        )
-
-
-def _known(side: str) -> str:
-    if side not in SIDES:
-        raise ValueError(f'side={side!r} is no side of a pair; choose "query" or "key".')
-    return side
 
 
 class ComposedAttend(Attend):
@@ -247,10 +204,8 @@ class ComposedAttend(Attend):
 class ComposedAttention(MultiHeadAttention):
     """Multi-head attention whose heads are mixed for every pair of tokens.
 
-    Raises ``ValueError`` for a rank above n_heads, or branches that were made for other sizes.
+    Raises ``ValueError`` for branches that were made for other sizes.
 
-    >>> import torch
-    >>> from mhsa_lib import masks
     >>> dcmha = ComposedAttention(d_model=12, n_heads=3)
     >>> dcmha(torch.randn(2, 5, 12), mask=masks.causal).shape
     torch.Size([2, 5, 12])
@@ -258,7 +213,7 @@ class ComposedAttention(MultiHeadAttention):
     Parameters
     ----------
     d_model, n_heads, d_head, bias, dropout, stages : as in ``MultiHeadAttention``
-    rank : rank of the map that a token makes, at most n_heads
+    rank : rank of the map that a token makes; more than n_heads add nothing
     pre, post : a ``Compose`` of other branches than the five, for the scores, for the weights
     """
 
@@ -283,8 +238,13 @@ class ComposedAttention(MultiHeadAttention):
                 f"d_context={stages['d_context']}, but both tokens of a pair compose its "
                 f"heads, so they are alike; leave it out, it is d_model={d_model}."
             )
-        for compose in (pre, post):
-            compose.check(d_model=d_model, n_heads=n_heads)
+        sizes = {"d_model": d_model, "n_heads": n_heads}
+        for branch in (*pre.branches, *post.branches):
+            if not branch.sizes.items() <= sizes.items():
+                raise ValueError(
+                    f"{type(branch).__name__} was made for {branch.sizes}, but the attention "
+                    f"has {sizes}; make it for these sizes."
+                )
         own = {"attend": ComposedAttend(d_head**-0.5, pre, post, dropout)}
         super().__init__(d_model, n_heads, d_head=d_head, **(own | stages))
 

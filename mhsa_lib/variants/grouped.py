@@ -17,13 +17,7 @@ from mhsa_lib.stages import Attend, Project, Split
 
 
 class GroupedSplit(Split):
-    """Split q into ``n_heads`` heads, k and v into ``n_kv_heads``.
-
-    >>> import torch
-    >>> q, k, v = GroupedSplit(6, 2)(torch.zeros(5, 12), *[torch.zeros(5, 4)] * 2)
-    >>> q.shape, k.shape
-    (torch.Size([6, 5, 2]), torch.Size([2, 5, 2]))
-    """
+    """Split q into ``n_heads`` heads, k and v into ``n_kv_heads``."""
 
     def __init__(self, n_heads: int, n_kv_heads: int) -> None:
         super().__init__(n_heads)
@@ -98,8 +92,6 @@ def standard_attention(
 ) -> MultiHeadAttention:
     """Return plain attention if every query head has its own KV head, else the grouped one.
 
-    ``options`` are those of both classes.
-
     >>> type(standard_attention(12, 6, 6)).__name__, type(standard_attention(12, 6, 2)).__name__
     ('MultiHeadAttention', 'GroupedQueryAttention')
     """
@@ -111,9 +103,8 @@ def standard_attention(
 class MultiQueryAttention(GroupedQueryAttention):
     """Grouped-query attention with one head of keys and values.
 
-    >>> import torch
-    >>> MultiQueryAttention(12, 3)(torch.randn(5, 12)).shape
-    torch.Size([5, 12])
+    >>> MultiQueryAttention(d_model=12, n_heads=3).project.W_K.weight.shape
+    torch.Size([4, 12])
 
     Parameters
     ----------

@@ -5,11 +5,11 @@ Changes: project maps a token to a latent of ``d_latent`` dimensions, and to one
     appends the rotated key to the key of every head. Queries may have their own latent.
 Saves/Costs: the cache holds d_latent + d_rope numbers per token, not 2 · n_heads · d_head. Keys
     and values, of rank d_latent, are computed again from every cached latent, unless W_UK and
-    W_UV are absorbed: the class ``AbsorbedLatentAttention`` of ``mhsa_book.conversions``.
+    W_UV are absorbed (``AbsorbedLatentAttention`` of ``mhsa_book.conversions``).
 Is MHA when: d_rope = 0, the norm is the identity, d_latent = d_model and W_DKV = I; then W_UK
     and W_UV are W_K and W_V. (A bias of V is b_V · W_V⁻¹ in W_DKV, one of K does nothing.)
-Source: DeepSeek-AI, "DeepSeek-V2", section 2.1, arXiv 2405.04434. The further scale factors
-    that it trains with, after the norms, are not in the released code, and not here.
+Source: DeepSeek-AI, "DeepSeek-V2", section 2.1, arXiv 2405.04434, without the scale factors
+    after the norms, which are not in the released code either.
 """
 
 from collections.abc import Callable
@@ -34,10 +34,7 @@ from mhsa_lib.shapes import (
 from mhsa_lib.stages import Attend, Stage, Wire
 
 Norm = Callable[[int], nn.Module]
-"""Builds the norm of a latent from its width."""
-
 RMS_NORM = partial(nn.RMSNorm, eps=1e-6)
-"""The norm of the papers."""
 
 
 class NoRotary(nn.Module):
@@ -59,7 +56,7 @@ class LatentQuery(nn.Module):
     """A W_Q of low rank: down to a latent, norm, up to the queries of all heads."""
 
     def __init__(
-        self, d_model: int, d_q_latent: int, d_keys: int, norm: Norm, *, bias: bool = False
+        self, d_model: int, d_q_latent: int, d_keys: int, norm: Norm, bias: bool
     ) -> None:
         super().__init__()
         checks.no_wider_than_the_model(d_q_latent=d_q_latent, d_model=d_model)
@@ -74,23 +71,14 @@ class LatentQuery(nn.Module):
 
 
 class LatentProject(Stage):
-    """Queries of all heads, and for each token of the context a latent and one rotated key.
-
-    ``W_Q`` makes the queries: an ``nn.Linear``, or a ``LatentQuery``.
-    """
+    """Queries of all heads, and for each token of the context a latent and one rotated key."""
 
     wires = {"q": LatentQueryRows, "latent": Latents, "k_rope": RotaryKeys}
     # Later tokens need no more of this one than the latent after its norm and the rotated key.
     cached = ("latent", "k_rope")
 
     def __init__(
-        self,
-        W_Q: nn.Linear | LatentQuery,
-        d_latent: int,
-        rotary: Turn,
-        norm: Norm,
-        *,
-        bias: bool = False,
+        self, W_Q: nn.Linear | LatentQuery, d_latent: int, rotary: Turn, norm: Norm, bias: bool
     ) -> None:
         super().__init__()
         checks.no_wider_than_the_model(d_latent=d_latent, d_model=W_Q.in_features)
@@ -123,7 +111,6 @@ class LatentSplit(Stage):
         self, n_heads: int, d_latent: int, rotary: Turn, *, d_head: int, d_nope: int
     ) -> None:
         super().__init__()
-        checks.positive(n_heads=n_heads, d_latent=d_latent, d_head=d_head, d_nope=d_nope)
         self.n_heads, self.rotary = n_heads, rotary
         self.widths = [d_nope, rotary.d_rotary]
         # A bias of keys adds one number to all scores of a query, which the softmax removes.
@@ -147,19 +134,15 @@ class LatentSplit(Stage):
         k = torch.cat([k, k_rope], dim=-1)
         return q, k, functional.split_heads(self.W_UV(latent), self.n_heads)
 
-    def queries(
-        self, q: Tensor, latent: Tensor, positions: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
+    def queries(self, q: Tensor, latent: Tensor, positions: Tensor | None) -> list[Tensor]:
         """Return the heads of q: the part without position, d_nope, and the rotated d_rope."""
         query, _ = token_positions(positions, q.shape[-2], latent.shape[-2], latent)
         nope, rope = functional.split_heads(q, self.n_heads).split(self.widths, dim=-1)
-        return nope, self.rotary(rope, query[..., None, :])
+        return [nope, self.rotary(rope, query[..., None, :])]
 
 
 class LatentAttention(MultiHeadAttention):
     """Multi-head attention that keeps one latent per token instead of keys and values.
-
-    Raises ``ValueError`` for a latent wider than the model, or an odd ``d_rope``.
 
     >>> mla = LatentAttention(d_model=12, n_heads=3, d_latent=4, d_rope=2)
     >>> mla(torch.randn(2, 5, 12)).shape, mla.project.W_DKV.weight.shape
@@ -167,14 +150,13 @@ class LatentAttention(MultiHeadAttention):
 
     Parameters
     ----------
-    d_model, n_heads, dropout, stages : as in ``MultiHeadAttention``
-    d_head : width of a head's values; d_model / n_heads when not given
+    d_model, n_heads, d_head, dropout, stages : as in ``MultiHeadAttention``; d_head is that of
+        values
     d_latent : width of the latent that keys and values are made from, at most d_model
     d_rope : further dimensions of queries and keys, which are rotated; even, 0 for none
     d_q_latent : width of a latent that queries are made from; without, W_Q makes them
     d_nope : dimensions of queries and keys that are not rotated; d_head when not given
-    bias : whether W_Q or W_DQ, W_DKV and W_O add a bias; in W_UK it would do nothing, and that
-        of W_UV is in W_DKV
+    bias : whether W_Q or W_DQ, W_DKV and W_O add a bias; that of W_UV is in W_DKV
     rotary, norm : build, from a width, what rotates d_rope dimensions and the norms of latents
     """
 
@@ -204,27 +186,12 @@ class LatentAttention(MultiHeadAttention):
         W_Q = (
             nn.Linear(d_model, n_heads * d_key, bias=bias)
             if d_q_latent is None
-            else LatentQuery(d_model, d_q_latent, n_heads * d_key, norm, bias=bias)
+            else LatentQuery(d_model, d_q_latent, n_heads * d_key, norm, bias)
         )
         own = {
-            "project": LatentProject(W_Q, d_latent, rotary, norm, bias=bias),
+            "project": LatentProject(W_Q, d_latent, rotary, norm, bias),
             "split": LatentSplit(n_heads, d_latent, rotary, d_head=d_head, d_nope=d_nope),
             # Keys are wider than values here, and the scale is that of the keys.
             "attend": Attend(scale=d_key**-0.5, dropout=dropout),
         }
         super().__init__(d_model, n_heads, d_head=d_head, bias=bias, **(own | stages))
-
-    def reset_parameters(self, std: float = 0.006) -> None:
-        """Draw all matrices again, normal with ``std``; biases become 0, gains 1.
-
-        The papers train with 0.006, the published configurations name 0.02, both for thousands
-        of dimensions.
-        """
-        # ``nn.Linear`` starts with a spread of 0.58/√width, which is 0.0068 at their 7168.
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.normal_(module.weight, std=std)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.RMSNorm):
-                module.reset_parameters()

@@ -4,12 +4,11 @@ Changes: between attend and concat, route multiplies every head's z with a gate 
     reads off the token: shared heads always count, of the routed ones the n_active best.
 Saves/Costs: costs up to (n_heads + 2) · d_model parameters. As in the released training code
     every head is computed and then multiplied, many with 0: nothing is saved. Leaving heads out
-    could save their queries, scores, z and part of W_O, but no key and no value, because
-    another token may have chosen that head.
+    could not save their keys and values, because another token may have chosen that head.
 Is MHA when: all routed heads are active and the router's weights are zero, with
     ``released_scaling``; every gate is then 1.
-Source: Jin et al., "MoH", section 3, arXiv 2410.11842, and their code,
-    github.com/SkyworkAI/MoH at commit 2cefd57, which is what is called released here.
+Source: Jin et al., "MoH", section 3, arXiv 2410.11842, and their code, called released here,
+    github.com/SkyworkAI/MoH at commit 2cefd57.
 """
 
 from collections.abc import Callable
@@ -34,14 +33,11 @@ from mhsa_lib.shapes import (
 from mhsa_lib.stages import Stage, Wire
 
 Shares = tuple[GroupShares, SharedShares, RoutedShares]
+Scaling = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 class NothingToChoose(nn.Module):
-    """The logits, 0, of a choice of one or none, in which nothing is learned.
-
-    >>> NothingToChoose(1)(torch.randn(5, 12)).shape
-    torch.Size([5, 1])
-    """
+    """The logits, 0, of a choice of one or none, in which nothing is learned."""
 
     def __init__(self, n: int) -> None:
         super().__init__()
@@ -52,9 +48,7 @@ class NothingToChoose(nn.Module):
 
 
 class TokenRouter(Stage):
-    """Three distributions per token: over the two groups of heads, and within each group.
-
-    ``alphas`` weigh shared against routed heads. A choice of one has weight 1 and no parameter.
+    """Three distributions per token: over shared and routed heads, and within each group.
 
     >>> router = TokenRouter(d_model=12, n_shared=1, n_routed=3)
     >>> [part.shape[-1] for part in router(torch.randn(5, 12), torch.randn(4, 5, 3))]
@@ -73,61 +67,31 @@ class TokenRouter(Stage):
         return self.W_H(x).softmax(-1), self.W_S(x).softmax(-1), self.W_R(x).softmax(-1)
 
 
-class QueryNormRouter(Stage):
-    """Without parameters: a routed head counts by the length of its query over their spread.
-
-    Use it with ``hard_scaling``. It is the router of the continue-tuned LLaMA3-8B, with half of
-    the heads shared and a quarter active, of which only the code for inference is released.
-
-    >>> q = torch.ones(4, 1, 3) * torch.tensor([9.0, 1, 3, 2])[:, None, None]
-    >>> QueryNormRouter(12, n_shared=1, n_routed=3)(torch.zeros(1, 12), q)[2].argmax()
-    tensor(1)
-    """
-
-    wires = {"alphas": GroupShares, "shared": SharedShares, "routed": RoutedShares}
-
-    def __init__(self, d_model: int, n_shared: int, n_routed: int) -> None:
-        super().__init__()
-        self.n_shared = n_shared
-
-    def forward(self, x: Tokens, q: Queries) -> Shares:
-        norms = rearrange(q.norm(dim=-1), "... head query -> ... query head")
-        shared, routed = norms[..., : self.n_shared], norms[..., self.n_shared :]
-        # One head has no spread; the correction would divide by 0.
-        spread = routed.std(dim=-1, keepdim=True, correction=min(1, routed.shape[-1] - 1))
-        routed = (routed / spread.clamp_min(torch.finfo(q.dtype).eps)).softmax(dim=-1)
-        # Ones and no distributions, because here nothing weighs the groups or the shared heads.
-        groups = norms.new_ones(*norms.shape[:-1], 2 if self.n_shared else 1)
-        return groups, torch.ones_like(shared), routed
+def _choice(d_model: int, n: int) -> nn.Module:
+    if n < 2:
+        return NothingToChoose(n)
+    logits = nn.Linear(d_model, n, bias=False)
+    nn.init.trunc_normal_(logits.weight, std=0.02)  # as in all linear maps of MoH-ViT
+    return logits
 
 
 def routed_heads(n_heads: int, n_shared: int, n_active: int) -> int:
-    """Return how many heads are left to route, and refuse numbers of heads that cannot be.
-
-    >>> routed_heads(n_heads=4, n_shared=1, n_active=5)
-    Traceback (most recent call last):
-    ...
-    ValueError: n_active=5 is more than the 3 routed heads, n_heads=4 less n_shared=1; ...
-    """
+    """Return how many heads are left to route, and refuse numbers of heads that cannot be."""
     checks.positive(n_heads=n_heads, n_active=n_active)
+    # Zero is allowed, so ``positive`` cannot check it.
     if isinstance(n_shared, bool) or not isinstance(n_shared, int):
         raise TypeError(f"n_shared={n_shared!r} is not a whole number; pass an int.")
-    if n_shared < 0:  # zero is allowed, so ``positive`` cannot check it
+    if not 0 <= n_shared <= n_heads - n_active:
         raise ValueError(
-            f"n_shared={n_shared} is not a number of heads; it must be at least 0."
+            f"n_shared={n_shared} and n_active={n_active} do not fit n_heads={n_heads}; make "
+            f"n_shared at least 0, and both together at most {n_heads}."
         )
-    n_routed = n_heads - n_shared
-    if n_routed < 1:
-        raise ValueError(
-            f"n_shared={n_shared} of n_heads={n_heads} leaves zero routed heads; "
-            f"use n_shared={n_heads - 1} or fewer, or MultiHeadAttention."
-        )
-    if n_active > n_routed:
-        raise ValueError(
-            f"n_active={n_active} is more than the {n_routed} routed heads, "
-            f"n_heads={n_heads} less n_shared={n_shared}; use n_active={n_routed} or fewer."
-        )
-    return n_routed
+    return n_heads - n_shared
+
+
+def _gates(alphas: Tensor, shared: Tensor, routed: Tensor) -> Tensor:
+    # Without shared heads there is one alpha, and ``:-1`` and ``shared`` are both empty.
+    return torch.cat([alphas[..., :-1] * shared, alphas[..., -1:] * routed], dim=-1)
 
 
 def paper_scaling(
@@ -147,9 +111,8 @@ def released_scaling(
 ) -> Gates:
     """Return the gates of the released code: each distribution times its number of entries.
 
-    The routed shares are first divided by the sum of the chosen, so at the start of training
-    every gate that counts is near 1. With one active head its share is exactly 1, and no
-    gradient reaches ``W_R`` through it.
+    The shares of the chosen heads are divided by their sum, so at the start of training every
+    gate that counts is near 1. One active head has exactly 1: no gradient reaches ``W_R``.
 
     >>> shares = torch.tensor([0.5, 0.5]), torch.tensor([1.0]), torch.tensor([0.75, 0.25])
     >>> released_scaling(*(share[None] for share in shares), torch.tensor([[True, False]]))
@@ -162,23 +125,11 @@ def released_scaling(
     return _gates(alphas * alphas.shape[-1], shared * shared.shape[-1], kept * n_active)
 
 
-def hard_scaling(
-    alphas: GroupShares, shared: SharedShares, routed: RoutedShares, chosen: Chosen
-) -> Gates:
-    """Return gates of 1 for chosen heads, as in the continue-tuned model.
-
-    >>> shares = torch.tensor([1.0, 1.0]), torch.tensor([1.0]), torch.tensor([0.75, 0.25])
-    >>> hard_scaling(*(share[None] for share in shares), torch.tensor([[True, False]]))
-    tensor([[1., 1., 0.]])
-    """
-    return _gates(alphas, shared, chosen.to(routed.dtype))
-
-
 def paper_balance(routed: RoutedShares, chosen: Chosen) -> Tensor:
     """Return Σ P_i f_i over routed heads: mean share times part of the tokens that chose it.
 
-    All tokens of the batch count, padding too. Evenly used heads give n_active / n_routed, one
-    head used by all tokens for sure gives 1.
+    All tokens count, padding too. Evenly used heads give n_active / n_routed, one head for all
+    tokens gives 1.
 
     >>> shares = torch.tensor([[0.5, 0.5], [0.5, 0.5]])
     >>> paper_balance(shares, torch.tensor([[True, False], [False, True]]))
@@ -190,48 +141,18 @@ def paper_balance(routed: RoutedShares, chosen: Chosen) -> Tensor:
 
 
 def released_balance(routed: RoutedShares, chosen: Chosen) -> Tensor:
-    """Return ``paper_balance`` times the number of routed heads: n_active if evenly used.
-
-    >>> shares = torch.tensor([[0.5, 0.5], [0.5, 0.5]])
-    >>> released_balance(shares, torch.tensor([[True, False], [False, True]]))
-    tensor(1.)
-    """
+    """Return ``paper_balance`` times the number of routed heads: n_active if evenly used."""
     return paper_balance(routed, chosen) * routed.shape[-1]
 
 
-def _choice(d_model: int, n: int) -> nn.Module:
-    if n < 2:
-        return NothingToChoose(n)
-    logits = nn.Linear(d_model, n, bias=False)
-    # As in all linear maps of MoH-ViT.
-    nn.init.trunc_normal_(logits.weight, std=0.02)
-    return logits
-
-
-def _gates(alphas: Tensor, shared: Tensor, routed: Tensor) -> Tensor:
-    # Without shared heads there is one alpha, and ``:-1`` and ``shared`` are both empty.
-    return torch.cat([alphas[..., :-1] * shared, alphas[..., -1:] * routed], dim=-1)
-
-
-Scaling = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
-Balance = Callable[[Tensor, Tensor], Tensor]
-
-
 class Route(Stage):
-    """Choose the ``n_active`` best routed heads of every token, and gate all outputs.
-
-    In training mode every pass leaves its balance loss in ``balance_loss``, with its graph; in
-    evaluation mode there is none, and no copy or file ever holds one.
-    """
+    """Choose the best routed heads of every token, gate all, and keep the ``balance_loss``."""
 
     wires = {"gated": HeadOutputs}
 
-    def __init__(
-        self, router: nn.Module, n_active: int, scaling: Scaling, balance: Balance
-    ) -> None:
+    def __init__(self, router: nn.Module, n_active: int, scaling: Scaling) -> None:
         super().__init__()
-        self.router, self.n_active = router, n_active
-        self.scaling, self.balance = scaling, balance
+        self.router, self.n_active, self.scaling = router, n_active, scaling
         self.gates = Wire("gates", Gates)
         self.balance_loss: Tensor | None = None
 
@@ -239,7 +160,7 @@ class Route(Stage):
         return f"n_active={self.n_active}"
 
     def __getstate__(self) -> dict[str, Any]:
-        # A loss with its graph can be neither copied nor stored.
+        # A loss with its graph can be neither copied nor stored, so copies have none.
         return self.__dict__ | {"balance_loss": None}
 
     def forward(self, x: Tokens, q: Queries, z: HeadOutputs) -> HeadOutputs:
@@ -247,15 +168,13 @@ class Route(Stage):
         # Every head has been computed: which of them count differs from token to token.
         best = routed.topk(self.n_active, dim=-1).indices
         chosen = torch.zeros_like(routed, dtype=torch.bool).scatter(-1, best, True)
-        self.balance_loss = self.balance(routed, chosen) if self.training else None
+        self.balance_loss = released_balance(routed, chosen) if self.training else None
         gates = self.gates(self.scaling(alphas, shared, routed, chosen))
         return rearrange(gates, "... query head -> ... head query 1") * z
 
 
 class MixtureOfHeadAttention(MultiHeadAttention):
     """Multi-head attention whose tokens choose and weigh their heads.
-
-    Raises ``ValueError`` if no head is left to route, or more are active than routed.
 
     >>> moh = MixtureOfHeadAttention(d_model=12, n_heads=6, n_shared=2, n_active=1)
     >>> moh(torch.randn(2, 5, 12)).shape
@@ -265,10 +184,10 @@ class MixtureOfHeadAttention(MultiHeadAttention):
     ----------
     d_model, n_heads, options : as in ``MultiHeadAttention``; a router never has a bias
     n_shared : how many heads, the first ones, every token uses; may be 0
-    n_active : how many of the other heads, the routed ones, a token uses
+    n_active : how many of the other heads, the routed ones, a token uses; more than there are
+        raise ``ValueError``
     router : builds the router from d_model, n_shared and the number of routed heads
-    scaling : gates from the router's shares; ``paper_scaling``, ``hard_scaling`` are others
-    balance : loss of one layer from its routing; ``paper_balance`` is another
+    scaling : gates from the router's shares; ``paper_scaling`` is another
     """
 
     def __init__(
@@ -280,14 +199,13 @@ class MixtureOfHeadAttention(MultiHeadAttention):
         *,
         router: Callable[[int, int, int], nn.Module] = TokenRouter,
         scaling: Scaling = released_scaling,
-        balance: Balance = released_balance,
         **options: Any,
     ) -> None:
         super().__init__(d_model, n_heads, **options)
         # The router comes last: with the same seed all else is as in ``MultiHeadAttention``.
         n_routed = routed_heads(n_heads, n_shared, n_active)
         self.n_shared, self.n_active = n_shared, n_active
-        self.route = Route(router(d_model, n_shared, n_routed), n_active, scaling, balance)
+        self.route = Route(router(d_model, n_shared, n_routed), n_active, scaling)
 
     def forward(self, x: Tensor, context: Tensor | None = None, mask: Any = None) -> Tokens:
         context = x if context is None else context
@@ -299,10 +217,10 @@ class MixtureOfHeadAttention(MultiHeadAttention):
 
 
 def balance_loss(model: nn.Module) -> Tensor:
-    """Return the mean over all layers of the ``balance`` of the last pass in training mode.
+    """Return the mean over layers of the ``released_balance`` of the last training pass.
 
     The paper adds 0.01 times this to the loss of the task. Raises ``ValueError`` if a layer has
-    none, because no such pass has run or because nothing in ``model`` routes.
+    none, because no such pass has run, or if nothing in ``model`` routes.
 
     >>> moh = MixtureOfHeadAttention(12, 6, n_shared=2, n_active=4)
     >>> y = moh(torch.randn(5, 12))
@@ -311,15 +229,11 @@ def balance_loss(model: nn.Module) -> Tensor:
     """
     layers = [module for module in model.modules() if isinstance(module, Route)]
     losses = [layer.balance_loss for layer in layers if layer.balance_loss is not None]
-    if not layers:
+    if len(losses) < max(1, len(layers)):
         raise ValueError(
-            f"{type(model).__name__} holds no MixtureOfHeadAttention; only routed heads have a "
-            f"balance loss."
-        )
-    if len(losses) < len(layers):
-        raise ValueError(
-            f"{len(layers) - len(losses)} of {len(layers)} routed layers have no balance loss; "
-            f"call model.train() and run a forward pass first."
+            f"{len(losses)} of {len(layers)} routed layers in {type(model).__name__} have a "
+            f"balance loss; pass a model with MixtureOfHeadAttention, call its train() and run "
+            f"a forward pass first."
         )
     return torch.stack(losses).mean()
 
@@ -331,25 +245,3 @@ def loads(gates: Gates) -> Tensor:
     tensor([1.0000, 0.5000, 0.5000])
     """
     return (gates != 0).flatten(end_dim=-2).float().mean(dim=0)
-
-
-def check_routing(gates: Gates, n_shared: int) -> None:
-    """Raise ``ValueError`` if every token of a pass, by its wire ``gates``, has the same heads.
-
-    One token, or a pass in which all heads are active, says nothing about a router.
-
-    >>> check_routing(torch.tensor([[1.0, 0.7, 0.0], [1.0, 0.9, 0.0]]), n_shared=1)
-    Traceback (most recent call last):
-    ...
-    ValueError: all 2 tokens are sent to the same 1 of 2 routed heads; their loads are ...
-    """
-    routed, n_tokens = loads(gates)[n_shared:], gates[..., 0].numel()
-    # One token always has the same heads as itself, and all heads active leave no choice.
-    never, always = routed == 0, routed == 1
-    if n_tokens > 1 and bool(never.any() and (never | always).all()):
-        shown = ", ".join(f"{load:.2f}" for load in routed.tolist())
-        raise ValueError(
-            f"all {n_tokens} tokens are sent to the same {int(always.sum())} of {len(routed)} "
-            f"routed heads; their loads are {shown}. Add balance_loss(model) to the loss, 0.01 "
-            f"times in the paper, or start the router again with smaller weights."
-        )

@@ -12,7 +12,6 @@ Source: Zhang, Luo, Wang, arXiv 2410.14874. As in the released code the scale is
     without the overlap. Unlike there, a single head as wide as the model keeps its W_O.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -22,9 +21,6 @@ from mhsa_lib import checks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.shapes import (
     Heads,
-    Keys,
-    Queries,
-    Values,
     WideHeadOutputs,
     WideHeadRows,
     WideHeads,
@@ -53,48 +49,32 @@ def overlap_heads(heads: Heads, overlap: int) -> WideHeads:
     return torch.cat([before, heads, after], dim=-1)
 
 
-class Overlap(Stage):
-    """Let neighbouring heads of q, k and v overlap by ``overlap`` dimensions on each side."""
-
-    wires = {"q_wide": WideQueries, "k_wide": WideKeys, "v_wide": WideValues}
-
-    def __init__(self, overlap: int) -> None:
-        super().__init__()
-        check_overlap(overlap)
-        self.columns = overlap
-
-    def extra_repr(self) -> str:
-        return str(self.columns)
-
-    def forward(
-        self, q: Queries, k: Keys, v: Values
-    ) -> tuple[WideQueries, WideKeys, WideValues]:
-        q, k, v = (overlap_heads(heads, self.columns) for heads in (q, k, v))
-        return q, k, v
-
-
-class OverlappedSplit(nn.Module):
+class OverlappedSplit(Stage):
     """Split q, k and v into heads, then let neighbours overlap on each side.
-
-    Raises ``ValueError`` for an overlap below zero, or, when it runs, wider than a head.
 
     >>> OverlappedSplit(3, 1)(*[torch.zeros(5, 12)] * 3)[0].shape
     torch.Size([3, 5, 6])
     """
 
+    wires = {"q_wide": WideQueries, "k_wide": WideKeys, "v_wide": WideValues}
+
     def __init__(self, n_heads: int, overlap: int) -> None:
         super().__init__()
-        # Two stages, because decoding caches the wires of the first: wide heads repeat them.
-        self.split, self.overlap = Split(n_heads), Overlap(overlap)
+        # A stage inside, because decoding caches its wires: wide heads would repeat them.
+        self.split, self.overlap = Split(n_heads), overlap
 
-    def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Any:
-        return self.overlap(*self.split(q, k, v))
+    def extra_repr(self) -> str:
+        return f"overlap={self.overlap}"
+
+    def forward(
+        self, q: Tensor, k: Tensor, v: Tensor
+    ) -> tuple[WideQueries, WideKeys, WideValues]:
+        q, k, v = (overlap_heads(heads, self.overlap) for heads in self.split(q, k, v))
+        return q, k, v
 
 
 class OverlappedAttention(MultiHeadAttention):
     """Multi-head attention whose heads also read the nearest dimensions of their neighbours.
-
-    Raises ``ValueError`` for an overlap below zero or wider than a head.
 
     >>> mha = OverlappedAttention(d_model=12, n_heads=3, overlap=1)
     >>> mha(torch.randn(2, 5, 12)).shape, mha.W_O.weight.shape
@@ -102,7 +82,7 @@ class OverlappedAttention(MultiHeadAttention):
 
     Parameters
     ----------
-    overlap : dimensions that a head reads from each neighbour, 0 to d_head
+    overlap : dimensions that a head reads from each neighbour, 0 to d_head, else ``ValueError``
     d_model, n_heads, d_head, bias, dropout, stages : as in ``MultiHeadAttention``; d_head is
         without the overlap
     """
@@ -132,27 +112,12 @@ class OverlappedAttention(MultiHeadAttention):
         self.overlap = overlap
 
 
-def check_overlap(overlap: int, d_head: int | None = None) -> None:
-    """Raise TypeError for an overlap that is not a whole number, ValueError for a wrong one."""
+def check_overlap(overlap: int, d_head: int) -> None:
+    """Raise an error unless the overlap is a whole number from 0 to the width of a head."""
     if isinstance(overlap, bool) or not isinstance(overlap, int):
         raise TypeError(f"overlap={overlap!r} is not a whole number; pass an int.")
-    if overlap < 0:
-        raise ValueError(f"overlap={overlap} is below zero; use 0 to share nothing.")
-    if d_head is not None and overlap > d_head:
+    if not 0 <= overlap <= d_head:
         raise ValueError(
-            f"overlap={overlap} is wider than a head, d_head={d_head}: a head reads from its "
-            f"two neighbours only; use 0 to {d_head}."
+            f"overlap={overlap} does not fit d_head={d_head}: a head reads from its two "
+            f"neighbours only; use 0, which shares nothing, to {d_head}."
         )
-
-
-SCHEDULES: dict[str, Callable[[int, int], int]] = {
-    "index_0": lambda layer, n_layers: layer,
-    "index_1": lambda layer, n_layers: layer + 1,
-    "index_0_half": lambda layer, n_layers: layer // 2,
-    "index_1_half": lambda layer, n_layers: layer // 2 + 1,
-    "index_0_reverse": lambda layer, n_layers: n_layers - layer - 1,
-    "index_1_reverse": lambda layer, n_layers: n_layers - layer,
-    "index_0_half_reverse": lambda layer, n_layers: (n_layers - layer - 1) // 2,
-    "index_1_half_reverse": lambda layer, n_layers: (n_layers - layer - 1) // 2 + 1,
-}
-"""Overlap of layer 0, 1, … of ``n_layers``, in dimensions; named as in the released code."""

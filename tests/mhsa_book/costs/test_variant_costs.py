@@ -16,7 +16,7 @@ CASES = {
     "more shared heads than heads": ("mixture", MixtureOfHeadAttention, (12, 3, 5), {}),
     "all heads shared": ("mixture", MixtureOfHeadAttention, (12, 3, 3), {}),
     "shared below zero": ("mixture", MixtureOfHeadAttention, (12, 3, -1), {}),
-    "rank above the heads": ("composed", ComposedAttention, (12, 3), {"rank": 9}),
+    "no rank": ("composed", ComposedAttention, (12, 3), {"rank": 0}),
     "latent wider than the model": ("latent", LatentAttention, (12, 3, 13, 2), {}),
     "query latent too wide": ("latent", LatentAttention, (12, 3, 4, 2), {"d_q_latent": 13}),
     "odd rotation": ("latent", LatentAttention, (12, 3, 4, 3), {}),

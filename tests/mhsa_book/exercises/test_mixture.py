@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from mhsa_book.exercises import check
+from mhsa_book.exercises.mixture import QueryNormRouter
 from mhsa_lib import MultiHeadAttention
 from mhsa_lib.variants import MixtureOfHeadAttention
 from mhsa_lib.variants import mixture as routing
@@ -62,7 +63,7 @@ def test_no_layer_or_no_loss_is_said(answer, said):
 def by_sign(shares, shared=None):
     """A class of routers; ``shares`` makes the routed ones of x, ``shared`` the shared ones."""
 
-    class Router(routing.QueryNormRouter):
+    class Router(QueryNormRouter):
         def forward(self, x, q):
             alphas, kept, _ = super().forward(x, q)
             return alphas, kept if shared is None else shared(kept), shares(x)
@@ -80,7 +81,7 @@ def test_shares_of_any_size_route_by_the_larger():
     assert check("router_by_sign", by_sign(lambda x: (stacked(x) > 0).float()))
 
 
-class Learned(routing.QueryNormRouter):
+class Learned(QueryNormRouter):
     def __init__(self, *sizes):
         super().__init__(*sizes)
         self.W = nn.Linear(64, 2)
@@ -98,7 +99,7 @@ class Learned(routing.QueryNormRouter):
         (Learned, "It has parameters"),
         (lambda *sizes: 3, "It makes int, which is no router"),
         (by_sign(lambda x: x[99]), "Trying it raises IndexError"),
-        (routing.QueryNormRouter(64, 2, 2), "without brackets"),
+        (QueryNormRouter(64, 2, 2), "without brackets"),
         ("sign", "Hand over the class"),
     ],
 )

@@ -17,7 +17,7 @@ from mhsa_lib.variants import (
     MultiQueryAttention,
     OverlappedAttention,
 )
-from mhsa_lib.variants.gated import GatedAttention, HardConcrete
+from mhsa_lib.variants.gated import GatedAttention
 from tests.mhsa_lib.attack.draw import Draw
 from tests.mhsa_lib.attack.problem import fill
 
@@ -60,8 +60,8 @@ def drawn(draw: Draw, kind: str, dtype: torch.dtype = torch.float64, **options: 
     elif kind == "collaborative":
         module = CollaborativeAttention(*sizes, draw.whole(1, 9), **options)
     elif kind == "gated":
-        gate = HardConcrete(n_heads, beta=draw.one((0.33, 2 / 3)))
-        module = GatedAttention(*sizes, gate=gate, **options)
+        module = GatedAttention(*sizes, **options)
+        module.gate.beta = draw.one((0.33, 2 / 3))
     elif kind == "composed":
         module = ComposedAttention(*sizes, rank=draw.whole(1, n_heads), **options)
     elif kind == "mixture":

@@ -2,14 +2,10 @@
 
 import torch
 
+from mhsa_book.exercises.mixture import QueryNormRouter, hard_scaling
 from mhsa_lib import MultiHeadAttention
 from mhsa_lib.variants import MixtureOfHeadAttention
-from mhsa_lib.variants.mixture import (
-    QueryNormRouter,
-    hard_scaling,
-    paper_balance,
-    paper_scaling,
-)
+from mhsa_lib.variants.mixture import paper_scaling
 from tests.mhsa_lib.variants.entry import Variant
 
 
@@ -33,7 +29,7 @@ def every_gate_one(**parts):
     return is_mha
 
 
-paper = {"scaling": paper_scaling, "balance": paper_balance}
+paper = {"scaling": paper_scaling}
 tuned = {"router": QueryNormRouter, "scaling": hard_scaling}
 
 VARIANTS = [

@@ -5,10 +5,14 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from mhsa_book.conversions.to_collaborative import comparisons, decompose, to_collaborative
+from mhsa_book.conversions.to_collaborative import (
+    block_indicator,
+    comparisons,
+    decompose,
+    to_collaborative,
+)
 from mhsa_lib import MultiHeadAttention, edit, trace
 from mhsa_lib.variants import CollaborativeAttention
-from mhsa_lib.variants.collaborative import block_indicator
 from tests.mhsa_lib.variants.stored import numbers, stored_cases
 
 CASES = stored_cases("collaborative")

@@ -7,12 +7,11 @@ from torch.testing import assert_close
 
 from mhsa_lib import MultiHeadAttention, trace
 from mhsa_lib.variants import CollaborativeAttention
-from mhsa_lib.variants.collaborative import normal_mixing
 from tests.helpers.drawn import rand
 
 
 def test_each_score_is_the_sum_over_shared_columns_that_the_paper_writes():
-    layer = CollaborativeAttention(6, 2, 5, mixing=normal_mixing(2, 5)).double()
+    layer = CollaborativeAttention(6, 2, 5).double()
     x, context = rand(3, 6), rand(4, 6)
     with trace(layer) as wires:
         layer(x, context)
@@ -58,8 +57,3 @@ def test_the_rank_of_a_heads_scores_is_no_longer_bounded_by_d_head():
             layer(x)
         ranks[layer] = torch.linalg.matrix_rank(wires["scores"]).tolist()
     assert ranks == {plain: [2] * 8, shared: [16] * 8}
-
-
-def test_an_empty_container_stands_in_for_the_content_bias():
-    empty = nn.Sequential()
-    assert CollaborativeAttention(12, 3, 12, content=empty).content is empty

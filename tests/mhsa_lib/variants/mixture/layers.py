@@ -2,16 +2,12 @@
 
 import torch
 
+from mhsa_book.exercises.mixture import QueryNormRouter, hard_scaling
 from mhsa_lib.variants import MixtureOfHeadAttention
-from mhsa_lib.variants.mixture import (
-    QueryNormRouter,
-    hard_scaling,
-    paper_balance,
-    paper_scaling,
-)
+from mhsa_lib.variants.mixture import paper_scaling
 from tests.helpers.drawn import filled
 
-PAPER = {"scaling": paper_scaling, "balance": paper_balance}
+PAPER = {"scaling": paper_scaling}
 TUNED = {"router": QueryNormRouter, "scaling": hard_scaling}
 
 

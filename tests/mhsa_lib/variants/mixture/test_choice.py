@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from mhsa_book.difference import Difference
+from mhsa_book.exercises.mixture import QueryNormRouter
 from mhsa_lib import edit, trace
 from mhsa_lib.variants import MixtureOfHeadAttention
 from mhsa_lib.variants.mixture import (
-    QueryNormRouter,
     TokenRouter,
     balance_loss,
     loads,

@@ -3,9 +3,9 @@
 import pytest
 from torch import nn
 
+from mhsa_book.costs.variant_costs import OVERLAP_SCHEDULES
 from mhsa_lib import trace
 from mhsa_lib.variants import OverlappedAttention
-from mhsa_lib.variants.overlapped import SCHEDULES
 from tests.mhsa_lib.variants.stored import numbers, stored_cases
 
 CASES = stored_cases("overlapped")
@@ -50,7 +50,7 @@ def test_there_are_cases_with_and_without_overlap():
 
 def test_where_their_code_reads_the_second_neighbour_ours_refuses():
     case = CASES[TOO_WIDE]
-    with pytest.raises(ValueError, match="overlap=5 is wider than a head, d_head=4"):
+    with pytest.raises(ValueError, match="overlap=5 does not fit d_head=4"):
         of_the_authors(case["settings"], case["weights"])
 
 
@@ -58,6 +58,6 @@ def test_where_their_code_reads_the_second_neighbour_ours_refuses():
 def test_the_eight_schedules_are_those_of_the_authors_code(n_layers):
     ours = {
         name: [overlap(layer, n_layers) for layer in range(n_layers)]
-        for name, overlap in SCHEDULES.items()
+        for name, overlap in OVERLAP_SCHEDULES.items()
     }
     assert ours == CASES[f"schedules_L{n_layers}"]["outputs"]

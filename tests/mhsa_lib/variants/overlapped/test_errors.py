@@ -25,10 +25,14 @@ either = pytest.mark.parametrize("build", [on_its_own, as_a_whole])
     [
         (
             5,
-            "overlap=5 is wider than a head, d_head=4: a head reads from its two neighbours "
-            "only; use 0 to 4.",
+            "overlap=5 does not fit d_head=4: a head reads from its two neighbours only; "
+            "use 0, which shares nothing, to 4.",
         ),
-        (-1, "overlap=-1 is below zero; use 0 to share nothing."),
+        (
+            -1,
+            "overlap=-1 does not fit d_head=4: a head reads from its two neighbours only; "
+            "use 0, which shares nothing, to 4.",
+        ),
     ],
 )
 def test_overlaps_that_cannot_be(build, overlap, words):
