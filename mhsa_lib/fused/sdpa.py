@@ -36,16 +36,7 @@ def _flash_takes(q: Queries, mask: dict[str, Any]) -> bool:
     return half and q.shape[-1] <= 256 and mask.get("attn_mask") is None
 
 
-def masked_sdpa(q: Queries, k: Keys, v: Values, mask: Any, call: Call) -> HeadOutputs:
-    """Run SDPA under a mask written out as a boolean tensor."""
-    allowed = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
-    assert isinstance(allowed, Tensor), "no mask is not a mask"
-    fully_masked = ~allowed.any(dim=-1, keepdim=True)
-    z = sdpa(q, k, v, call, attn_mask=allowed | fully_masked)
-    return z.masked_fill(fully_masked, 0.0)
-
-
-# --- every query attends to every key --------------------------------------------------------
+# --- every query attends to every key, or there is nothing to attend to ----------------------
 
 
 def _unmasked_unsupported_reason(call: Call) -> str | None:
@@ -60,11 +51,25 @@ def attend_unmasked(call: Call) -> HeadOutputs:
 UNMASKED = Kernel("SDPA", _unmasked_unsupported_reason, attend_unmasked)
 
 
+def _empty_unsupported_reason(call: Call) -> str | None:
+    if call.band is None:
+        return NOT_A_BAND
+    return "there are queries and keys" if call.n_query and call.n_key else None
+
+
+def attend_to_nothing(call: Call) -> HeadOutputs:
+    """Return zeros for queries without any key, with gradients of zero for q, k and v."""
+    # Sums over nothing are 0 and keep all three inputs in the graph of autograd.
+    q, k, v = (t[..., :0].sum().to(call.v.dtype) for t in (call.q, call.k, call.v))
+    return (q + k + v).expand(*call.q.shape[:-1], call.v.shape[-1])
+
+
+EMPTY = Kernel("empty", _empty_unsupported_reason, attend_to_nothing)
+
 # --- causal ----------------------------------------------------------------------------------
 
 
-def causal_unsupported_reason(call: Call) -> str | None:
-    """Say why SDPA's causal flag does not express the mask of a call."""
+def _causal_unsupported_reason(call: Call) -> str | None:
     if call.band is None:
         return NOT_A_BAND
     if call.band.ahead != 0 or call.band.behind is not None:
@@ -77,6 +82,8 @@ def attend_causally(call: Call) -> HeadOutputs:
     """Compute z under a causal mask by a flag, without any (query × key) tensor."""
     return sdpa(call.q, call.k, call.v, call, is_causal=True)
 
+
+CAUSAL = Kernel("causal SDPA", _causal_unsupported_reason, attend_causally)
 
 # --- one query, as in decoding ---------------------------------------------------------------
 
@@ -116,6 +123,15 @@ def rows_to_heads(z: Tensor, group: int) -> Tensor:
 
 
 # --- a boolean tensor ------------------------------------------------------------------------
+
+
+def masked_sdpa(q: Queries, k: Keys, v: Values, mask: Any, call: Call) -> HeadOutputs:
+    """Run SDPA under a mask written out as a boolean tensor."""
+    allowed = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
+    assert isinstance(allowed, Tensor), "no mask is not a mask"
+    fully_masked = ~allowed.any(dim=-1, keepdim=True)
+    z = sdpa(q, k, v, call, attn_mask=allowed | fully_masked)
+    return z.masked_fill(fully_masked, 0.0)
 
 
 def _tensor_unsupported_reason(call: Call) -> str | None:
