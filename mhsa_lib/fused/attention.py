@@ -84,9 +84,9 @@ class FusedMultiHeadAttention(nn.Module):
     def from_attention(cls, attention: MultiHeadAttention) -> "FusedMultiHeadAttention":
         """The same function, weights copied; what is frozen stays frozen.
 
-        The stages must be the standard ones, with nothing added to them (``known``). W_Q, W_K
-        and W_V become one W_QKV, so all of them learn, or none. Raises ``TypeError`` for
-        another attention and ``ValueError`` for what the fused one has no place for.
+        W_Q, W_K and W_V become one W_QKV, so all of them learn, or none. Raises ``TypeError``
+        for another attention and ``ValueError`` for stages that are not the standard ones or
+        were changed.
         """
         why, repair = "has no fused form", "use the five stages, or replace that stage"
         copying.check_stages(attention, why, repair)
@@ -111,8 +111,10 @@ class FusedMultiHeadAttention(nn.Module):
 
         Raises ``TypeError`` or ``ValueError`` where something was added to this module.
         """
+        parts = dict.fromkeys([*self._parts_of_maps(), "W_O"], (nn.Linear,))
+        known: copying.Classes = {"": (FusedMultiHeadAttention,), **parts}
         fix = "use it as it is, fused"
-        copying.check_modules(self, _BARE, "has no form in five stages", fix)
+        copying.check_modules(self, known, "has no form in five stages", fix)
         attention = standard_attention(
             self.d_model,
             self.n_heads,
@@ -147,9 +149,8 @@ class FusedMultiHeadAttention(nn.Module):
         """As ``MultiHeadAttention.forward``; with a ``cache``, x continues its sequences.
 
         ``masks.causal``, ``sliding_window`` and ``padding`` say how far they reach, so that no
-        (query × key) tensor is made, except where it is small (``kernels``). A pass with a
-        cache has no gradients; several tokens need a mask, and padding is given by
-        ``with cache.at(positions)``. It raises ``ValueError`` for a context, several tokens
+        (query × key) tensor is made. A pass with a cache has no gradients, and padding is given
+        by ``with cache.at(positions)``. It raises ``ValueError`` for a context, several tokens
         without a mask (each would attend to later ones), another batch, dtype or device, no
         room, or positions that do not continue.
         """
@@ -157,23 +158,22 @@ class FusedMultiHeadAttention(nn.Module):
             checks.no_context(x, context)
             with torch.no_grad():
                 return self._continued(x, mask, cache)
-        alone = context is None or context is x
-        lengths = ragged.lengths_of(mask, x) if alone else None
-        # What was done to a map may act on padding too, so only bare maps may leave it out.
-        if lengths is not None and self._has_bare_maps():
-            return self._without_padding(x, mask, lengths)
+        if self.d_context == self.d_model and (context is None or context is x):
+            lengths, maps = ragged.lengths_of(mask, x), (self.W_QKV, self.W_O)
+            # What was added to a map may act on padding too, so then none is left out.
+            if lengths is not None and all(is_unmodified(W, nn.Linear) for W in maps):
+                return self._without_padding(x, mask, lengths)
         # No name holds q, k and v, so their memory is free again before W_O allocates.
         z = self._attend(*self._project(x, context), mask)
         return self.W_O(_concat(z))
 
     def _continued(self, x: Tensor, mask: Any, cache: KVCache) -> Tokens:
-        """A pass over new tokens, which counts when W_O too has ended without an error."""
         q, k, v = self._project(x, None)
         call = cache.begin(x.shape[:-2], x.shape[-2], x.device)
         mask = call.attention_mask(mask, self.n_heads)
         z = self._attend(q, call.append("k", k), call.append("v", v), mask)
         y = self.W_O(_concat(z))
-        call.commit()
+        call.commit()  # the tokens count now that nothing can fail any more
         return y
 
     def _without_padding(
@@ -183,18 +183,15 @@ class FusedMultiHeadAttention(nn.Module):
         checks.tokens("x", x, self.d_model, W=self.W_O)
         real = ragged.places(lengths, x.shape[-2], x.device)
         heads = self._project(x.flatten(end_dim=-2)[real], None)
-        parts = zip(*(t.split(lengths, dim=-2) for t in heads), strict=True)
-        # Each sequence is a batch of one, because kernels take a batch axis.
-        band = band_only(mask)
-        each = [self._attend(*(t[None] for t in part), band)[0] for part in parts]
-        z = torch.cat(each, dim=-2)
-        return ragged.padded(self.W_O(_concat(z)), real, x.shape[:-1], self.W_O.bias)
+        band, each = band_only(mask), []
+        for q, k, v in zip(*(t.split(lengths, dim=-2) for t in heads), strict=True):
+            each.append(self._attend(q[None], k[None], v[None], band)[0])
+        y = self.W_O(_concat(torch.cat(each, dim=-2)))
+        return ragged.padded(y, real, x.shape[:-1], self.W_O.bias)
 
     def _attend(self, q: Queries, k: Keys, v: Values, mask: Any) -> HeadOutputs:
-        return kernels.attend(q, k, v, mask, scale=self.scale, dropout=self._dropout())
-
-    def _dropout(self) -> float:
-        return self.dropout if self.training else 0.0
+        dropout = self.dropout if self.training else 0.0
+        return kernels.attend(q, k, v, mask, scale=self.scale, dropout=dropout)
 
     def _project(self, x: Tensor, context: Tensor | None) -> tuple[Queries, Keys, Values]:
         """Return q, k and v as views (…, head, token, d_head) of one product, or of two."""
@@ -223,16 +220,6 @@ class FusedMultiHeadAttention(nn.Module):
             _, kv = self.W_QKV(context).split(halves, dim=-1)
         return q, *kv.chunk(2, dim=-1)
 
-    def _has_bare_maps(self) -> bool:
-        one = self.d_context == self.d_model
-        return one and all(is_unmodified(W, nn.Linear) for W in (self.W_QKV, self.W_O))
-
-
-_BARE: copying.Classes = {
-    "": (FusedMultiHeadAttention,),
-    **dict.fromkeys(("W_QKV", "W_Q", "W_KV", "W_O"), (nn.Linear,)),
-}
-
 
 def _concat(z: HeadOutputs) -> Tensor:
     # As functional.concat_heads, without the microseconds einops needs for its pattern.
@@ -244,21 +231,24 @@ def _packed(maps: Mapping[str, nn.Linear], name: str) -> list[Any]:
     packed: list[Any] = []
     for kind in ("weight", "bias"):
         parts = {f"{part}.{kind}": getattr(W, kind) for part, W in maps.items()}
-        learning = [part for part, t in parts.items() if t is not None and t.requires_grad]
-        # Zeros stand for a bias that is missing. They must not learn; those of W_K may,
+        learns = {part: t is not None and t.requires_grad for part, t in parts.items()}
+        # Zeros stand for a bias that is missing. They must not learn, but those of W_K may,
         # because no bias of the keys changes a weight of attention.
-        others = [part for part in parts if part not in learning]
-        others = [part for part in others if part != "W_K.bias" or parts[part] is not None]
-        if learning and others:
-            state = "None" if parts[others[0]] is None else "frozen"
+        if "W_K.bias" in parts and parts["W_K.bias"] is None:
+            del learns["W_K.bias"]
+        if len(set(learns.values())) > 1:
+            one = next(part for part in learns if learns[part])
+            other = next(part for part in learns if not learns[part])
+            state = "None" if parts[other] is None else "frozen"
             raise ValueError(
-                f"{learning[0]} learns and {others[0]} is {state}, which cannot be in one "
-                f"{name}: let all of them learn, freeze them all with requires_grad_(False), "
-                f"or give each a bias."
+                f"{one} learns and {other} is {state}, which cannot be in one {name}: let all "
+                f"of them learn, freeze them all with requires_grad_(False), or give each a "
+                f"bias."
             )
-        sizes = [W.weight.new_zeros(W.out_features) for W in maps.values()]
-        given = zip(parts.values(), sizes, strict=True)
-        rows = torch.cat([zeros if t is None else t for t, zeros in given]).detach()
-        none = all(t is None for t in parts.values())
-        packed.append(None if none else rows.requires_grad_(bool(learning)))
+        rows = [
+            W.weight.new_zeros(W.out_features) if t is None else t
+            for t, W in zip(parts.values(), maps.values(), strict=True)
+        ]
+        whole = torch.cat(rows).detach().requires_grad_(any(learns.values()))
+        packed.append(None if all(t is None for t in parts.values()) else whole)
     return packed

@@ -32,12 +32,9 @@ def _keys_first_unsupported_reason(call: Call) -> str | None:
 
 def attend_keys_first(call: Call) -> HeadOutputs:
     """Compute z of one query, with the keys as the left factor of the product."""
-    group = call.q.shape[-3] // call.k.shape[-3]
-    rows = sdpa.heads_to_rows(call.q, group)
     # A matrix that comes from memory is read faster as the left factor, row by row.
-    scores = (call.k @ (call.scale * rows).mT).mT
-    z = torch.softmax(scores, dim=-1).to(call.v.dtype) @ call.v
-    return sdpa.rows_to_heads(z, group)
+    scores = (call.k @ (call.scale * sdpa.heads_to_rows(call)).mT).mT
+    return sdpa.rows_to_heads(torch.softmax(scores, dim=-1).to(call.v.dtype) @ call.v)
 
 
 KEYS_FIRST = Kernel("keys first", _keys_first_unsupported_reason, attend_keys_first)
@@ -47,10 +44,10 @@ KEYS_FIRST = Kernel("keys first", _keys_first_unsupported_reason, attend_keys_fi
 ROWS = 256
 """Queries in a block. What is written for a block grows with the keys, and not their square."""
 
-Core = Callable[[Queries, Keys, Values, Any, Call], HeadOutputs]
 
-
-def _attend_by_blocks(call: Call, band: Band, allows: Any, core: Core) -> HeadOutputs:
+def _attend_by_blocks(
+    call: Call, band: Band, allows: Any, core: Callable[..., HeadOutputs]
+) -> HeadOutputs:
     """Ask ``allows`` about some queries and the keys in their band, and compute their z."""
     k, v, parts = call.k, call.v, []
     for start in range(0, call.n_query, ROWS):

@@ -21,25 +21,26 @@ from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 
 
 def attend(
-    q: Queries, k: Keys, v: Values, mask: Any, *, scale: float, dropout: float = 0.0
+    q: Queries,
+    k: Keys,
+    v: Values,
+    mask: Any,
+    *,
+    scale: float,
+    dropout: float = 0.0,
+    shift: int | None = None,
 ) -> HeadOutputs:
     """Return z of every head, by the first row of ``TABLE`` that serves.
 
     Arguments are those of ``Call``. A query that may attend to nothing gets zeros.
 
-    >>> import torch
-    >>> from mhsa_lib import masks
     >>> q, k, v = (torch.randn(2, 3, 5, 4) for _ in range(3))
     >>> z = attend(q, k, v, masks.sliding_window(2), scale=0.5)
     >>> dense = masks.sliding_window(2).dense(5, 5)
     >>> torch.allclose(z, attend(q, k, v, dense, scale=0.5), atol=1e-6)
     True
     """
-    return run(Call.of(q, k, v, mask, scale=scale, dropout=dropout))
-
-
-def run(call: Call) -> HeadOutputs:
-    """Return what the first kernel gives that serves the call; the last one serves all."""
+    call = Call.of(q, k, v, mask, scale=scale, dropout=dropout, shift=shift)
     for kernel in TABLE:
         if kernel.unsupported_reason(call) is None:
             return kernel.attend(call)
@@ -129,13 +130,12 @@ def attend_each_sequence(call: Call) -> HeadOutputs:
     q, k, v, shift, structure = call.q, call.k, call.v, call.shift, call.mask.structure
     n_query, n_key, key_lengths = call.n_query, call.n_key, structure.key_lengths
     query_lengths = structure.query_lengths or (n_key,) * len(key_lengths)
-    options: dict[str, Any] = {"scale": call.scale, "dropout": call.dropout, "shift": shift}
     band, each = band_only(call.mask), []
     for i, (keys, queries) in enumerate(zip(key_lengths, query_lengths, strict=True)):
         # Lengths count positions, of which the first query has number ``shift``.
         rows, keys = min(max(queries - shift, 0), n_query), min(keys, n_key)
         heads = q[i : i + 1, :, :rows], k[i : i + 1, :, :keys], v[i : i + 1, :, :keys]
-        z = run(Call.of(*heads, band, **options))
+        z = attend(*heads, band, scale=call.scale, dropout=call.dropout, shift=shift)
         each.append(F.pad(z, (0, 0, 0, n_query - rows)) if rows < n_query else z)
     return torch.cat(each) if each else sdpa.attend_to_nothing(call)
 
@@ -198,8 +198,6 @@ def explain(
     The answer holds for this call as it is made: with or without gradients, recorded or not,
     under ``torch.func``. Where a row asks the table again about each sequence, explain one.
 
-    >>> import torch
-    >>> from mhsa_lib import masks
     >>> q, k, v = (torch.empty(1, 8, 512, 64) for _ in range(3))
     >>> explain(q, k, v, masks.prefix(2))
     q (1, 8, 512, 64), k (1, 8, 512, 64), float32 on cpu, mask prefix(2), dropout 0
@@ -216,6 +214,12 @@ def explain(
     each sequence        the mask knows no lengths
     blocks of queries    RUNS
     """
+    given = "a boolean tensor" if isinstance(mask, Tensor) else mask
+    dtype = str(q.dtype).removeprefix("torch.")
+    words = (
+        f"q {tuple(q.shape)}, k {tuple(k.shape)}, {dtype} on {q.device}, mask {given}, "
+        f"dropout {dropout:g}"
+    )
     call = Call.of(q, k, v, mask, scale=scale, dropout=dropout)
     refused: dict[str, str] = {}
     for kernel in TABLE:
@@ -223,13 +227,4 @@ def explain(
         if reason is None:
             break
         refused[kernel.name] = reason
-    return Explanation(_words(q, k, mask, dropout), refused, kernel.name)
-
-
-def _words(q: Queries, k: Keys, mask: Any, dropout: float) -> str:
-    given = "a boolean tensor" if isinstance(mask, Tensor) else mask
-    dtype = str(q.dtype).removeprefix("torch.")
-    return (
-        f"q {tuple(q.shape)}, k {tuple(k.shape)}, {dtype} on {q.device}, mask {given}, "
-        f"dropout {dropout:g}"
-    )
+    return Explanation(words, refused, kernel.name)

@@ -29,22 +29,17 @@ def lengths_of(mask: Any, x: Tensor) -> tuple[int, ...] | None:
         return None
     structure = mask.structure
     lengths = structure.query_lengths
-    known = structure.exact and lengths is not None and lengths == structure.key_lengths
-    if lengths is None or not known or len(lengths) != len(x):
+    if not structure.exact or lengths is None or lengths != structure.key_lengths:
+        return None
+    if len(lengths) != len(x):
         return None
     lengths = tuple(min(length, x.shape[1]) for length in lengths)
     return None if sum(lengths) == x.shape[0] * x.shape[1] else lengths
 
 
 def places(lengths: tuple[int, ...], n_tokens: int, device: torch.device) -> Tensor:
-    """Return the rows of the real tokens in a batch padded to ``n_tokens`` and flattened.
-
-    >>> places((1, 2), 3, torch.device("cpu"))
-    tensor([0, 3, 4])
-    """
-    starts = range(0, n_tokens * len(lengths), n_tokens)
-    pairs = zip(lengths, starts, strict=True)
-    rows = [torch.arange(start, start + n, device=device) for n, start in pairs]
+    """Return the rows of the real tokens in a batch padded to ``n_tokens`` and flattened."""
+    rows = [i * n_tokens + torch.arange(n, device=device) for i, n in enumerate(lengths)]
     return torch.cat(rows)
 
 
