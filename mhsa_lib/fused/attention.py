@@ -111,8 +111,8 @@ class FusedMultiHeadAttention(nn.Module):
 
         Raises ``TypeError`` or ``ValueError`` where something was added to this module.
         """
-        parts = dict.fromkeys([*self._parts_of_maps(), "W_O"], (nn.Linear,))
-        known: copying.Classes = {"": (FusedMultiHeadAttention,), **parts}
+        linear = dict.fromkeys([*self._parts_of_maps(), "W_O"], (nn.Linear,))
+        known: copying.Classes = {"": (FusedMultiHeadAttention,), **linear}
         fix = "use it as it is, fused"
         copying.check_modules(self, known, "has no form in five stages", fix)
         attention = standard_attention(

@@ -68,8 +68,7 @@ class Call(NamedTuple):
         if not is_eager():
             return cls(q, k, v, mask, scale, dropout, is_eager=False)
         n_query, n_key = q.shape[-2], k.shape[-2]
-        if shift is None:
-            shift = n_key - n_query
+        shift = n_key - n_query if shift is None else shift
         band = _band(mask)
         if band is not None and mask is not None:
             low, high = band.keys(shift, shift + n_query, n_key)

@@ -223,8 +223,7 @@ def explain(
     call = Call.of(q, k, v, mask, scale=scale, dropout=dropout)
     refused: dict[str, str] = {}
     for kernel in TABLE:
-        reason = kernel.unsupported_reason(call)
-        if reason is None:
+        if (reason := kernel.unsupported_reason(call)) is None:
             break
         refused[kernel.name] = reason
     return Explanation(words, refused, kernel.name)
