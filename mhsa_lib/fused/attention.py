@@ -1,10 +1,9 @@
 """The same function at the speed of the hardware: one QKV projection, one fused kernel.
 
 The fused kernel never writes the (query × key) weights to memory, so there is nothing to trace
-inside it; ``to_attention`` gives the five stages with the same weights. Recorded by
-``torch.compile``, ``torch.export`` or ``torch.jit.trace``, transformed by ``torch.func``, or
-with hooks on its maps, it stays the same function. PyTorch's kernel has no second derivatives
-and refuses them: ask for them inside ``torch.nn.attention.sdpa_kernel(SDPBackend.MATH)``.
+inside it; ``to_attention`` gives the five stages with the same weights. PyTorch's kernel has no
+second derivatives and refuses them: ask for them inside
+``torch.nn.attention.sdpa_kernel(SDPBackend.MATH)``.
 
 Source: Dao et al., "FlashAttention", arXiv 2205.14135.
 """
@@ -21,6 +20,7 @@ from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.cache.memory import KVCache
 from mhsa_lib.execution_mode import is_unmodified
 from mhsa_lib.fused import kernels, ragged
+from mhsa_lib.fused.call import band_only
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
 from mhsa_lib.variants.grouped import standard_attention
 
@@ -67,8 +67,7 @@ class FusedMultiHeadAttention(nn.Module):
         checks.probability(dropout=dropout)
         self.d_model, self.n_heads, self.d_head = d_model, n_heads, d_head
         self.n_kv_heads = n_kv_heads
-        self.heads = [n_heads, n_kv_heads, n_kv_heads]
-        self.widths = [n * d_head for n in self.heads]
+        self.widths = [n * d_head for n in (n_heads, n_kv_heads, n_kv_heads)]
         self.d_context = d_model if d_context is None else d_context
         checks.positive(d_context=self.d_context)
         # W_Q, W_K and W_V read the same rows, so one wide product does the work of three. Of
@@ -85,9 +84,9 @@ class FusedMultiHeadAttention(nn.Module):
     def from_attention(cls, attention: MultiHeadAttention) -> "FusedMultiHeadAttention":
         """The same function, weights copied; what is frozen stays frozen.
 
-        The stages must be the standard ones, with nothing added to them (``known``). W_Q, W_K
-        and W_V become one W_QKV, so all of them learn, or none. Raises ``TypeError`` for
-        another attention and ``ValueError`` for what the fused one has no place for.
+        W_Q, W_K and W_V become one W_QKV, so all of them learn, or none. Raises ``TypeError``
+        for another attention and ``ValueError`` for stages that are not the standard ones or
+        were changed.
         """
         why, repair = "has no fused form", "use the five stages, or replace that stage"
         copying.check_stages(attention, why, repair)
@@ -100,12 +99,9 @@ class FusedMultiHeadAttention(nn.Module):
             d_context=attention.d_context,
             dropout=attention.attend.dropout.p,
         ).to(project.W_Q.weight)
-        maps = [(name, getattr(project, name)) for name in ("W_Q", "W_K", "W_V")]
-        repair = "let all of them learn, freeze them all with requires_grad_(False), or give"
-        repair += " each a bias"
-        for name, held in fused._held().items():
-            packed = _packed(dict(maps[held]), f"cannot be in one {name}", repair)
-            copying.copy_linear(getattr(fused, name), *packed)
+        for name, parts in fused._parts_of_maps().items():
+            weight, bias = _packed({part: getattr(project, part) for part in parts}, name)
+            copying.copy_linear(getattr(fused, name), weight, bias)
         copying.copy_linear(fused.W_O, attention.W_O.weight, attention.W_O.bias)
         fused.scale = attention.attend.scale
         return fused.train(attention.training)
@@ -115,29 +111,33 @@ class FusedMultiHeadAttention(nn.Module):
 
         Raises ``TypeError`` or ``ValueError`` where something was added to this module.
         """
-        copying.check_modules(
-            self, _BARE, "has no form in five stages", "use it as it is, fused"
-        )
-        options: dict[str, Any] = {
-            "d_head": self.d_head,
-            "d_context": self.d_context,
-            "dropout": self.dropout,
-        }
-        sizes = self.d_model, self.n_heads, self.n_kv_heads
-        attention = standard_attention(*sizes, **options).to(self.W_O.weight)
-        project = attention.project
-        maps = project.W_Q, project.W_K, project.W_V
-        for name, held in self._held().items():
-            packed, widths = getattr(self, name), self.widths[held]
-            parts = (
-                copying.split_rows(packed.weight, widths),
-                copying.split_rows(packed.bias, widths),
-            )
-            for W, weight, bias in zip(maps[held], *parts, strict=True):
+        linear = dict.fromkeys([*self._parts_of_maps(), "W_O"], (nn.Linear,))
+        known: copying.Classes = {"": (FusedMultiHeadAttention,), **linear}
+        fix = "use it as it is, fused"
+        copying.check_modules(self, known, "has no form in five stages", fix)
+        attention = standard_attention(
+            self.d_model,
+            self.n_heads,
+            self.n_kv_heads,
+            d_head=self.d_head,
+            d_context=self.d_context,
+            dropout=self.dropout,
+        ).to(self.W_O.weight)
+        for name, parts in self._parts_of_maps().items():
+            maps = [getattr(attention.project, part) for part in parts]
+            widths, packed = [W.out_features for W in maps], getattr(self, name)
+            weights = copying.split_rows(packed.weight, widths)
+            biases = copying.split_rows(packed.bias, widths)
+            for W, weight, bias in zip(maps, weights, biases, strict=True):
                 copying.copy_linear(W, weight, bias)
         copying.copy_linear(attention.W_O, self.W_O.weight, self.W_O.bias)
         attention.attend.scale = self.scale
         return attention.train(self.training)
+
+    def _parts_of_maps(self) -> dict[str, tuple[str, ...]]:
+        if self.d_context == self.d_model:
+            return {"W_QKV": ("W_Q", "W_K", "W_V")}
+        return {"W_Q": ("W_Q",), "W_KV": ("W_K", "W_V")}
 
     def forward(
         self,
@@ -149,34 +149,31 @@ class FusedMultiHeadAttention(nn.Module):
         """As ``MultiHeadAttention.forward``; with a ``cache``, x continues its sequences.
 
         ``masks.causal``, ``sliding_window`` and ``padding`` say how far they reach, so that no
-        (query × key) tensor is made, except where it is small (``kernels``). A pass with a
-        cache has no gradients; several tokens need a mask, and padding is given by
-        ``with cache.at(positions)``. It raises ``ValueError`` for a context, several tokens
+        (query × key) tensor is made. A pass with a cache has no gradients, and padding is given
+        by ``with cache.at(positions)``. It raises ``ValueError`` for a context, several tokens
         without a mask (each would attend to later ones), another batch, dtype or device, no
         room, or positions that do not continue.
         """
         if cache is not None:
             checks.no_context(x, context)
-            if not torch.is_grad_enabled():
-                return self._continued(x, mask, cache)
             with torch.no_grad():
                 return self._continued(x, mask, cache)
-        alone = context is None or context is x
-        lengths = ragged.lengths_of(mask, x, self._dropout()) if alone else None
-        if lengths is not None and self._is_bare():
-            return self._without_padding(x, mask, lengths)
+        if self.d_context == self.d_model and (context is None or context is x):
+            lengths, maps = ragged.lengths_of(mask, x), (self.W_QKV, self.W_O)
+            # What was added to a map may act on padding too, so then none is left out.
+            if lengths is not None and all(is_unmodified(W, nn.Linear) for W in maps):
+                return self._without_padding(x, mask, lengths)
         # No name holds q, k and v, so their memory is free again before W_O allocates.
         z = self._attend(*self._project(x, context), mask)
         return self.W_O(_concat(z))
 
     def _continued(self, x: Tensor, mask: Any, cache: KVCache) -> Tokens:
-        """A pass over new tokens, which counts when W_O too has ended without an error."""
         q, k, v = self._project(x, None)
         call = cache.begin(x.shape[:-2], x.shape[-2], x.device)
         mask = call.attention_mask(mask, self.n_heads)
         z = self._attend(q, call.append("k", k), call.append("v", v), mask)
         y = self.W_O(_concat(z))
-        call.commit()
+        call.commit()  # the tokens count now that nothing can fail any more
         return y
 
     def _without_padding(
@@ -185,97 +182,73 @@ class FusedMultiHeadAttention(nn.Module):
         """Concatenate the real tokens of all sequences, so that no product meets padding."""
         checks.tokens("x", x, self.d_model, W=self.W_O)
         real = ragged.places(lengths, x.shape[-2], x.device)
-        q, k, v = self._project(x.flatten(end_dim=-2)[real], None)
-        options: dict[str, Any] = {"scale": self.scale, "dropout": self._dropout()}
-        z = kernels.attend(q, k, v, mask, lengths=lengths, **options)
-        return ragged.padded(self.W_O(_concat(z)), real, x.shape[:-1], self.W_O.bias)
+        heads = self._project(x.flatten(end_dim=-2)[real], None)
+        band, each = band_only(mask), []
+        for q, k, v in zip(*(t.split(lengths, dim=-2) for t in heads), strict=True):
+            each.append(self._attend(q[None], k[None], v[None], band)[0])
+        y = self.W_O(_concat(torch.cat(each, dim=-2)))
+        return ragged.padded(y, real, x.shape[:-1], self.W_O.bias)
 
     def _attend(self, q: Queries, k: Keys, v: Values, mask: Any) -> HeadOutputs:
-        return kernels.attend(q, k, v, mask, scale=self.scale, dropout=self._dropout())
-
-    def _dropout(self) -> float:
-        return self.dropout if self.training else 0.0
-
-    # --- projection ------------------------------------------------------------------------
+        dropout = self.dropout if self.training else 0.0
+        return kernels.attend(q, k, v, mask, scale=self.scale, dropout=dropout)
 
     def _project(self, x: Tensor, context: Tensor | None) -> tuple[Queries, Keys, Values]:
         """Return q, k and v as views (…, head, token, d_head) of one product, or of two."""
         checks.tokens("x", x, self.d_model, W=self.W_O)
-        if self.d_context == self.d_model and (context is None or context is x):
-            q, k, v = self._project_together(x)
+        context = x if context is None else context
+        if self.d_context == self.d_model and context is x:
+            rows = self.W_QKV(x).split(self.widths, dim=-1)
         else:
-            q, k, v = self._project_apart(x, x if context is None else context)
-        return q.transpose(-2, -3), k.transpose(-2, -3), v.transpose(-2, -3)
-
-    def _project_together(self, x: Tensor) -> tuple[Tensor, ...]:
-        rows = self.W_QKV(x).unflatten(-1, (-1, self.d_head))
-        return rows.split(self.heads, dim=-2)
+            rows = self._project_apart(x, context)
+        q, k, v = (t.unflatten(-1, (-1, self.d_head)).transpose(-2, -3) for t in rows)
+        return q, k, v
 
     def _project_apart(self, x: Tensor, context: Tensor) -> tuple[Tensor, ...]:
         checks.tokens("context", context, self.d_context, "d_context", W=self.W_O)
         checks.same_batch(x, context)
+        halves = [self.widths[0], sum(self.widths[1:])]
         if self.d_context != self.d_model:
-            rows = self.W_Q(x), *self.W_KV(context).chunk(2, dim=-1)
+            q, kv = self.W_Q(x), self.W_KV(context)
         elif is_unmodified(self.W_QKV, nn.Linear):
-            parts = [self.widths[0], sum(self.widths[1:])]
-            W_Q, W_KV = self.W_QKV.weight.split(parts)
+            W_Q, W_KV = self.W_QKV.weight.split(halves)
             bias = self.W_QKV.bias
-            b_Q, b_KV = (None, None) if bias is None else bias.split(parts)
-            rows = F.linear(x, W_Q, b_Q), *F.linear(context, W_KV, b_KV).chunk(2, dim=-1)
+            b_Q, b_KV = (None, None) if bias is None else bias.split(halves)
+            q, kv = F.linear(x, W_Q, b_Q), F.linear(context, W_KV, b_KV)
         else:  # hooks and wrappers act only where the map is called as a whole
-            return self._project_together(x)[0], *self._project_together(context)[1:]
-        return tuple(t.unflatten(-1, (-1, self.d_head)) for t in rows)
-
-    def _is_bare(self) -> bool:
-        """Say whether the weights of both maps may be read without calling the maps."""
-        one = self.d_context == self.d_model
-        return one and all(is_unmodified(W, nn.Linear) for W in (self.W_QKV, self.W_O))
-
-    def _held(self) -> dict[str, slice]:
-        """Return which of W_Q, W_K and W_V each map holds."""
-        if self.d_context == self.d_model:
-            return {"W_QKV": slice(0, 3)}
-        return {"W_Q": slice(0, 1), "W_KV": slice(1, 3)}
+            q, _ = self.W_QKV(x).split(halves, dim=-1)
+            _, kv = self.W_QKV(context).split(halves, dim=-1)
+        return q, *kv.chunk(2, dim=-1)
 
 
 def _concat(z: HeadOutputs) -> Tensor:
-    """As ``functional.concat_heads``, without the microseconds einops needs for its pattern."""
+    # As functional.concat_heads, without the microseconds einops needs for its pattern.
     return z.transpose(-2, -3).flatten(-2)
 
 
-_BARE: copying.Classes = {
-    "": (FusedMultiHeadAttention,),
-    **{name: (nn.Linear,) for name in ("W_QKV", "W_Q", "W_KV", "W_O")},
-}
-
-
-def _packed(maps: Mapping[str, nn.Linear], action: str, fix: str) -> list[Any]:
-    """Weight and bias of several linear maps stacked into one; all of them learn, or none.
-
-    Zeros stand for a bias that is missing while others are there. They must not learn; those
-    of W_K may, because no bias of the keys changes a weight of attention.
-
-    >>> maps = {"one": nn.Linear(2, 3), "two": nn.Linear(2, 4)}
-    >>> weight, bias = _packed(maps, "…", "…")
-    >>> weight.shape, bias.requires_grad
-    (torch.Size([7, 2]), True)
-    """
-    found: list[Any] = []
-    for part in ("weight", "bias"):
-        given = {name: getattr(W, part) for name, W in maps.items()}
-        there = {f"{name}.{part}": t for name, t in given.items() if t is not None}
-        absent = [f"{name}.{part}" for name, t in given.items() if t is None]
-        learn = {name for name, t in there.items() if t.requires_grad}
-        still = there.keys() - learn or {name for name in absent if name != "W_K.bias"}
-        if learn and still:
-            state = "frozen" if min(still) in there else "None"
+def _packed(maps: Mapping[str, nn.Linear], name: str) -> list[Any]:
+    """Return weight and bias of several linear maps stacked into one; all learn, or none."""
+    packed: list[Any] = []
+    for kind in ("weight", "bias"):
+        parts = {f"{part}.{kind}": getattr(W, kind) for part, W in maps.items()}
+        learns = {part: t is not None and t.requires_grad for part, t in parts.items()}
+        # Zeros stand for a bias that is missing. They must not learn, but those of W_K may,
+        # because no bias of the keys changes a weight of attention.
+        if "W_K.bias" in parts and parts["W_K.bias"] is None:
+            del learns["W_K.bias"]
+        if len(set(learns.values())) > 1:
+            one = next(part for part in learns if learns[part])
+            other = next(part for part in learns if not learns[part])
+            state = "None" if parts[other] is None else "frozen"
             raise ValueError(
-                f"{min(learn)} learns and {min(still)} is {state}, which {action}: {fix}."
+                f"{one} learns and {other} is {state}, which cannot be in one {name}: let all "
+                f"of them learn, freeze them all with requires_grad_(False), or give each a "
+                f"bias."
             )
         rows = [
-            W.weight.new_zeros(W.out_features) if given[name] is None else given[name]
-            for name, W in maps.items()
+            W.weight.new_zeros(W.out_features) if t is None else t
+            for t, W in zip(parts.values(), maps.values(), strict=True)
         ]
-        whole = torch.cat(rows).detach().requires_grad_(bool(learn)) if there else None
-        found.append(whole)
-    return found
+        whole = torch.cat(rows).detach().requires_grad_(any(learns.values()))
+        packed.append(None if all(t is None for t in parts.values()) else whole)
+    return packed

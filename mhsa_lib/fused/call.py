@@ -18,8 +18,6 @@ class Call(NamedTuple):
     mask : as in ``MultiHeadAttention``: None, a predicate or a boolean tensor
     scale : factor on the scores
     dropout : probability of dropping a weight in this pass: 0 in evaluation
-    lengths : the tokens of each sequence, where all sequences are concatenated along one axis
-        and there is no batch axis; None otherwise
     n_query, n_key : numbers of query and key tokens
     shift : row i holds the query at position i + ``shift`` of the keys
     band : everything the mask forbids, if that is a band and no more; None if it is not
@@ -36,7 +34,6 @@ class Call(NamedTuple):
     mask: Any
     scale: float
     dropout: float = 0.0
-    lengths: tuple[int, ...] | None = None
     n_query: int = 0
     n_key: int = 0
     shift: int = 0
@@ -54,7 +51,6 @@ class Call(NamedTuple):
         *,
         scale: float,
         dropout: float = 0.0,
-        lengths: tuple[int, ...] | None = None,
         shift: int | None = None,
     ) -> "Call":
         """Return the call with everything that follows from its sizes and its mask.
@@ -72,9 +68,8 @@ class Call(NamedTuple):
         if not is_eager():
             return cls(q, k, v, mask, scale, dropout, is_eager=False)
         n_query, n_key = q.shape[-2], k.shape[-2]
-        if shift is None:
-            shift = n_key - n_query
-        band = _band(mask) if lengths is None else None
+        shift = n_key - n_query if shift is None else shift
+        band = _band(mask)
         if band is not None and mask is not None:
             low, high = band.keys(shift, shift + n_query, n_key)
             if n_query == 1 and low < high:
@@ -83,15 +78,7 @@ class Call(NamedTuple):
             else:
                 band = band.within(n_query, n_key, shift)
         sees_all = band is not None and band.ahead is None and band.behind is None
-        return cls(
-            q, k, v, mask, scale, dropout, lengths, n_query, n_key, shift, band, sees_all
-        )
-
-    def part(
-        self, q: Queries, k: Keys, v: Values, mask: Any, shift: int | None = None
-    ) -> "Call":
-        """Return the call about a part of these tensors, under another mask."""
-        return Call.of(q, k, v, mask, scale=self.scale, dropout=self.dropout, shift=shift)
+        return cls(q, k, v, mask, scale, dropout, n_query, n_key, shift, band, sees_all)
 
 
 class Kernel(NamedTuple):
@@ -117,3 +104,9 @@ def _band(mask: Any) -> Band | None:
         return None
     structure = mask.structure
     return structure.band if structure.exact and structure.key_lengths is None else None
+
+
+def band_only(mask: masks.Predicate) -> masks.Predicate:
+    """Return the band of a mask as the mask of one sequence."""
+    band = mask.structure.band
+    return masks.Predicate(band.allows, "band", masks.Structure(band, exact=True))

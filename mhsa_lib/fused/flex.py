@@ -1,11 +1,7 @@
 """Predicates on a GPU: FlexAttention compiles the predicate into the kernel.
 
 A block mask says which blocks of 128 × 128 pairs hold anything; the others are skipped, and no
-(query × key) tensor of numbers exists. It is made once for all equal predicates of a size, and
-again in every call for a custom one, which may read a tensor that has changed.
-
-Compiling takes seconds. Few queries, as in decoding, are left to a boolean tensor, and a new
-number of keys compiles nothing: from the second on, torch takes sizes as variables.
+(query × key) tensor of numbers exists.
 
 Source: Dong et al., "Flex Attention", arXiv 2412.05496.
 """
@@ -22,7 +18,7 @@ from mhsa_lib.fused.call import DROPOUT, Call, Kernel
 from mhsa_lib.shapes import HeadOutputs
 
 FEWEST = 128
-"""Queries that fill one block of 128 × 128; fewer are not worth seconds of compiling."""
+"""Queries that fill one block; fewer, as in decoding, are not worth seconds of compiling."""
 
 # torch.__version__ compares as a version here, not as a string. Before 2.7 FlexAttention with
 # sizes as variables failed (pytorch/pytorch#139064, #146745).
@@ -34,12 +30,10 @@ NARROWEST = 16
 
 def _flex_unsupported_reason(call: Call) -> str | None:
     q = call.q
-    if q.is_cpu:
-        return "on a CPU"
-    if not isinstance(call.mask, masks.Predicate):
-        return "the mask is a tensor, not a predicate"
     if q.device.type != "cuda":
         return "not on CUDA"
+    if not isinstance(call.mask, masks.Predicate):
+        return "the mask is a tensor, not a predicate"
     if not TAKES_ANY_SIZE:
         return "this torch compiles for one size only"
     if call.n_query < FEWEST or q.shape[-1] < NARROWEST or q.ndim != 4:
@@ -50,6 +44,7 @@ def _flex_unsupported_reason(call: Call) -> str | None:
 def attend_by_flex(call: Call) -> HeadOutputs:
     """Compute z under a predicate; a query that attends to nothing gets zeros."""
     q, k, mask = call.q, call.k, call.mask
+    # A custom predicate may read a tensor that has changed, so its blocks are made each time.
     made = _kept if mask.fixed else _blocks
     with torch.inference_mode(False):  # blocks are kept, and a later call may need gradients
         blocks = made(mask, len(q), q.shape[-3], q.shape[-2], k.shape[-2], q.device)
@@ -79,26 +74,19 @@ def _blocks(
     asked = probe.expand(*probe.shape[:-2], n_query, n_key)
     checks.mask_fits(asked, (batch, n_heads, n_query, n_key))
     by_batch, by_head = ((1,) * 4 + tuple(probe.shape))[-4:-2]
-    return create_block_mask(
-        lambda b, h, query, key: _of_one_head(mask.allows(query + shift, key), b, h),
-        batch if by_batch > 1 else None,
-        n_heads if by_head > 1 else None,
-        n_query,
-        n_key,
-        device=device,
-    )
+
+    def allows_pair(b: Tensor, h: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        allowed = mask.allows(query + shift, key)
+        if allowed.ndim == 0:
+            return allowed
+        allowed = allowed.reshape(by_batch, by_head)
+        return allowed[b if by_batch > 1 else 0, h if by_head > 1 else 0]
+
+    axes = batch if by_batch > 1 else None, n_heads if by_head > 1 else None
+    return create_block_mask(allows_pair, *axes, n_query, n_key, device=device)
 
 
 _kept = lru_cache(maxsize=32)(_blocks)
-
-
-def _of_one_head(allowed: Tensor, b: Tensor, h: Tensor) -> Tensor:
-    """Return the answer for one pair of a predicate that has axes for batch or head."""
-    if allowed.ndim == 0:
-        return allowed
-    by_batch, by_head = ((1,) * 4 + tuple(allowed.shape))[-4:-2]
-    allowed = allowed.reshape(by_batch, by_head)
-    return allowed[b if by_batch > 1 else 0, h if by_head > 1 else 0]
 
 
 @lru_cache(maxsize=1)
@@ -107,4 +95,5 @@ def _kernel(device: str) -> Callable[..., Tensor]:
     from torch.nn.attention.flex_attention import flex_attention
 
     kernel: Any = flex_attention
+    # From the second number of keys on, torch takes sizes as variables and compiles no more.
     return torch.compile(kernel) if device == "cuda" else kernel

@@ -1,30 +1,22 @@
 """Which kernel computes z: one table, read from top to bottom; the first row that serves runs.
 
-``F.scaled_dot_product_attention`` (SDPA) knows "no mask", "causal" and "this boolean tensor".
 What a predicate says about its structure (``masks.structure``) becomes calls that need no
-(query × key) tensor: a *band*, such as causal or a window, becomes tiles, blocks or SDPA's own
-causal mode; padded sequences are cut to their lengths; where nothing is known, the predicate is
-asked about a block of queries at a time.
-
-``fused.explain`` prints the table with the reason of every row for a call. Two rows cut a batch
-into its sequences and ask the table again about each of them; those parts have one sequence and
-a band for a mask, so no part is cut twice.
-
-Source: Dao et al., "FlashAttention", arXiv 2205.14135; Dong et al., "Flex Attention", arXiv
-2412.05496.
+(query × key) tensor: a *band*, such as causal or a window, and padded sequences, cut to their
+lengths. Where nothing is known, the predicate is asked about a block of queries at a time.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.compiler import is_compiling, is_dynamo_compiling
 
 from mhsa_lib import functional, masks
 from mhsa_lib.execution_mode import is_recording
-from mhsa_lib.fused import cpu, flex, sdpa, varlen
-from mhsa_lib.fused.call import NOT_A_BAND, Call, Kernel
+from mhsa_lib.fused import cpu, flex, sdpa
+from mhsa_lib.fused.call import Call, Kernel, band_only
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 
 
@@ -36,27 +28,19 @@ def attend(
     *,
     scale: float,
     dropout: float = 0.0,
-    lengths: tuple[int, ...] | None = None,
+    shift: int | None = None,
 ) -> HeadOutputs:
     """Return z of every head, by the first row of ``TABLE`` that serves.
 
-    Arguments are those of ``Call``. A query that may attend to nothing gets zeros. With
-    ``lengths``, the sequences of a batch are concatenated, in tensors (head, token, d_head),
-    and of the mask its band counts.
+    Arguments are those of ``Call``. A query that may attend to nothing gets zeros.
 
-    >>> import torch
-    >>> from mhsa_lib import masks
     >>> q, k, v = (torch.randn(2, 3, 5, 4) for _ in range(3))
     >>> z = attend(q, k, v, masks.sliding_window(2), scale=0.5)
     >>> dense = masks.sliding_window(2).dense(5, 5)
     >>> torch.allclose(z, attend(q, k, v, dense, scale=0.5), atol=1e-6)
     True
     """
-    return run(Call.of(q, k, v, mask, scale=scale, dropout=dropout, lengths=lengths))
-
-
-def run(call: Call) -> HeadOutputs:
-    """Return what the first kernel gives that serves the call; the last one serves all."""
+    call = Call.of(q, k, v, mask, scale=scale, dropout=dropout, shift=shift)
     for kernel in TABLE:
         if kernel.unsupported_reason(call) is None:
             return kernel.attend(call)
@@ -105,7 +89,7 @@ def _surely_equal(n: Any, m: Any) -> bool:
     return statically_known_true(n == m)
 
 
-# --- rows that belong to no device -----------------------------------------------------------
+# --- transformed -----------------------------------------------------------------------------
 
 
 def _definition_unsupported_reason(call: Call) -> str | None:
@@ -125,39 +109,54 @@ def attend_by_definition(call: Call) -> HeadOutputs:
     return functional.mix(F.dropout(weights, call.dropout), v)
 
 
-def _empty_unsupported_reason(call: Call) -> str | None:
-    if call.band is None:
-        return NOT_A_BAND
-    return "there are queries and keys" if call.n_query and call.n_key else None
+# --- sequences of different lengths ----------------------------------------------------------
 
 
-def _attend_each_concatenated(call: Call) -> HeadOutputs:
-    return cpu.attend_each_concatenated(call, run)
+def _sequences_unsupported_reason(call: Call) -> str | None:
+    structure, q = call.mask.structure, call.q
+    if structure.key_lengths is None:
+        return "the mask knows no lengths"
+    if not structure.exact:
+        return "the mask is more than a band and lengths"
+    fits = q.ndim == 4 and len(structure.key_lengths) == len(q)
+    return None if fits else "the lengths are not those of the batch"
 
 
-def _attend_each_sequence(call: Call) -> HeadOutputs:
-    return cpu.attend_each_sequence(call, run)
+def attend_each_sequence(call: Call) -> HeadOutputs:
+    """Compute z of each sequence, cut to its length, with zeros in the rows of padding.
 
+    The table is asked again about each. A sequence has a band for a mask, so none is cut twice.
+    """
+    q, k, v, shift, structure = call.q, call.k, call.v, call.shift, call.mask.structure
+    n_query, n_key, key_lengths = call.n_query, call.n_key, structure.key_lengths
+    query_lengths = structure.query_lengths or (n_key,) * len(key_lengths)
+    band, each = band_only(call.mask), []
+    for i, (keys, queries) in enumerate(zip(key_lengths, query_lengths, strict=True)):
+        # Lengths count positions, of which the first query has number ``shift``.
+        rows, keys = min(max(queries - shift, 0), n_query), min(keys, n_key)
+        heads = q[i : i + 1, :, :rows], k[i : i + 1, :, :keys], v[i : i + 1, :, :keys]
+        z = attend(*heads, band, scale=call.scale, dropout=call.dropout, shift=shift)
+        each.append(F.pad(z, (0, 0, 0, n_query - rows)) if rows < n_query else z)
+    return torch.cat(each) if each else sdpa.attend_to_nothing(call)
+
+
+# --- the table -------------------------------------------------------------------------------
 
 TABLE = (
     # Recorded or transformed: it runs with other sizes later, or carries more than numbers.
     Kernel("recorded", _recorded_unsupported_reason, attend_recorded),
     Kernel("definition", _definition_unsupported_reason, attend_by_definition),
-    # Sequences concatenated, (head, token, d_head): what is left of a batch without padding.
-    varlen.VARLEN,
-    Kernel("concatenated", cpu.concatenated_unsupported_reason, _attend_each_concatenated),
     # No mask, or a band and nothing else: no boolean tensor is needed.
-    Kernel("empty", _empty_unsupported_reason, cpu.attend_to_nothing),
+    sdpa.EMPTY,
     cpu.KEYS_FIRST,
     sdpa.ONE_QUERY,
     cpu.EXPLICIT_WEIGHTS,
-    cpu.TILES,
     sdpa.UNMASKED,
-    cpu.CAUSAL,
+    sdpa.CAUSAL,
     # More than a band: a boolean tensor, lengths, or a predicate of which nothing is known.
     flex.FLEX,
     sdpa.UNDER_A_TENSOR,
-    Kernel("each sequence", cpu.each_sequence_unsupported_reason, _attend_each_sequence),
+    Kernel("each sequence", _sequences_unsupported_reason, attend_each_sequence),
     cpu.BLOCKS,
 )
 """The kernels in the order in which they are asked."""
@@ -199,41 +198,32 @@ def explain(
     The answer holds for this call as it is made: with or without gradients, recorded or not,
     under ``torch.func``. Where a row asks the table again about each sequence, explain one.
 
-    >>> import torch
-    >>> from mhsa_lib import masks
     >>> q, k, v = (torch.empty(1, 8, 512, 64) for _ in range(3))
     >>> explain(q, k, v, masks.prefix(2))
     q (1, 8, 512, 64), k (1, 8, 512, 64), float32 on cpu, mask prefix(2), dropout 0
     recorded             nothing is recorded
     definition           nothing is transformed
-    varlen               no sequences are concatenated
-    concatenated         no sequences are concatenated
     empty                the mask is more than a band
     keys first           not one query
     one query            not one query
     explicit weights     not bfloat16
-    tiles                the mask is more than a band
     SDPA                 not every query attends to every key
     causal SDPA          the mask is more than a band
-    FlexAttention        on a CPU
+    FlexAttention        not on CUDA
     SDPA under a tensor  the mask is a predicate, on a CPU
     each sequence        the mask knows no lengths
     blocks of queries    RUNS
     """
-    call = Call.of(q, k, v, mask, scale=scale, dropout=dropout)
-    refused: dict[str, str] = {}
-    for kernel in TABLE:
-        reason = kernel.unsupported_reason(call)
-        if reason is None:
-            break
-        refused[kernel.name] = reason
-    return Explanation(_words(q, k, mask, dropout), refused, kernel.name)
-
-
-def _words(q: Queries, k: Keys, mask: Any, dropout: float) -> str:
     given = "a boolean tensor" if isinstance(mask, Tensor) else mask
     dtype = str(q.dtype).removeprefix("torch.")
-    return (
+    words = (
         f"q {tuple(q.shape)}, k {tuple(k.shape)}, {dtype} on {q.device}, mask {given}, "
         f"dropout {dropout:g}"
     )
+    call = Call.of(q, k, v, mask, scale=scale, dropout=dropout)
+    refused: dict[str, str] = {}
+    for kernel in TABLE:
+        if (reason := kernel.unsupported_reason(call)) is None:
+            break
+        refused[kernel.name] = reason
+    return Explanation(words, refused, kernel.name)

@@ -20,16 +20,12 @@ from mhsa_lib.execution_mode import has_no_hooks, is_unmodified
 from mhsa_lib.functional import concat_heads
 from mhsa_lib.fused import kernels
 from mhsa_lib.shapes import HeadOutputs, Tokens
-from mhsa_lib.stages import Attend, Concat, Wire
 from mhsa_lib.variants.latent import LatentAttention, LatentSplit
 
-_NEVER_CALLED: dict[str, type[nn.Module]] = {
-    "": LatentAttention,
-    "attend": Attend,
-    "attend.scores": Wire,
-    "attend.weights": Wire,
-    "attend.dropout": nn.Dropout,
-    "concat": Concat,
+_NEVER_CALLED: dict[str, Any] = {
+    path: kinds[0]
+    for path, kinds in copying.LATENT.items()
+    if path in ("", "concat") or path.startswith("attend")
 }
 """Parts of the five stages whose work a kernel does, and the class each must have."""
 
@@ -37,12 +33,8 @@ _NEVER_CALLED: dict[str, type[nn.Module]] = {
 class FusedLatentAttention(nn.Module):
     """A ``LatentAttention`` that writes no weights and decodes from its latents.
 
-    Parameters
-    ----------
-    attention : the ``LatentAttention``, which is copied. Its stages must be the standard ones
+    ``attention`` is copied; its stages must be the standard ones.
 
-    Examples
-    --------
     >>> mla, x = LatentAttention(12, 3, d_latent=4, d_rope=2), torch.randn(2, 5, 12)
     >>> fused = FusedLatentAttention.from_attention(mla)
     >>> cache = KVCache(max_length=8)
@@ -69,11 +61,10 @@ class FusedLatentAttention(nn.Module):
 
     def to_attention(self) -> LatentAttention:
         """The five stages with the same weights; ``ValueError`` if something was added here."""
-        inner = {f"attention.{path}".rstrip("."): each for path, each in copying.LATENT.items()}
-        parts: copying.Classes = {"": (FusedLatentAttention,), **inner}
-        copying.check_modules(
-            self, parts, "has no form in five stages", "use it as it is, fused"
-        )
+        parts = {f"attention.{path}".rstrip("."): each for path, each in copying.LATENT.items()}
+        parts[""] = (FusedLatentAttention,)
+        fix = "use it as it is, fused"
+        copying.check_modules(self, parts, "has no form in five stages", fix)
         return deepcopy(self.attention)
 
     def forward(

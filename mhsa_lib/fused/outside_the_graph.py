@@ -1,10 +1,7 @@
-"""A call that ``torch.compile`` leaves out of its graph.
+"""A call that ``torch.compile`` leaves out of its graph, as torchtune does with FlexAttention.
 
-A window, a prefix or padding needs no (query × key) tensor when the sizes are known, and a
-compiled program does not know them. torchtune wraps its compiled FlexAttention the same way.
-
-This module is imported while dynamo traces and never before: the decorators below load the
-compiler, which takes seconds.
+It is imported while dynamo traces and never before: the decorators load the compiler, which
+takes seconds.
 """
 
 from collections.abc import Callable
@@ -18,11 +15,7 @@ from mhsa_lib import _torch_private
 
 @torch.compiler.assume_constant_result
 def graph_may_break() -> bool:
-    """Say whether the program being traced may have several graphs.
-
-    Dynamo runs this while it traces, and keeps the answer. Without an answer of torch's the
-    graph stays whole, and a dense mask is written.
-    """
+    """Say, while dynamo traces a program, whether it may have several graphs."""
     return _torch_private.dynamo_may_break_its_graph()
 
 

@@ -21,31 +21,19 @@ from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 def sdpa(q: Queries, k: Keys, v: Values, call: Call, **mask: Any) -> HeadOutputs:
     """Run SDPA with the scale and dropout of a call; q, k and v may be parts of its own."""
     grouped = bool(q.shape[-3] != k.shape[-3])  # a tensor under torch.jit.trace
-    if grouped and q.is_cuda and not _flash_takes(q, mask):
+    if grouped and q.is_cuda:
         # Flash and math are the only backends on a GPU that take fewer KV heads, and math
         # writes all weights. Repeated heads cost memory linear in the length instead.
-        k, v = (functional.share_heads(t, q.shape[-3]) for t in (k, v))
-        grouped = False
+        half = q.dtype in (torch.float16, torch.bfloat16)
+        if "attn_mask" in mask or not half or q.shape[-1] > 256:
+            k, v = (functional.share_heads(t, q.shape[-3]) for t in (k, v))
+            grouped = False
     return F.scaled_dot_product_attention(
         q, k, v, **mask, scale=call.scale, dropout_p=call.dropout, enable_gqa=grouped
     )
 
 
-def _flash_takes(q: Queries, mask: dict[str, Any]) -> bool:
-    half = q.dtype in (torch.float16, torch.bfloat16)
-    return half and q.shape[-1] <= 256 and mask.get("attn_mask") is None
-
-
-def masked_sdpa(q: Queries, k: Keys, v: Values, mask: Any, call: Call) -> HeadOutputs:
-    """Run SDPA under a mask written out as a boolean tensor."""
-    allowed = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
-    assert isinstance(allowed, Tensor), "no mask is not a mask"
-    fully_masked = ~allowed.any(dim=-1, keepdim=True)
-    z = sdpa(q, k, v, call, attn_mask=allowed | fully_masked)
-    return z.masked_fill(fully_masked, 0.0)
-
-
-# --- every query attends to every key --------------------------------------------------------
+# --- every query attends to every key, or there is nothing to attend to ----------------------
 
 
 def _unmasked_unsupported_reason(call: Call) -> str | None:
@@ -60,11 +48,25 @@ def attend_unmasked(call: Call) -> HeadOutputs:
 UNMASKED = Kernel("SDPA", _unmasked_unsupported_reason, attend_unmasked)
 
 
+def _empty_unsupported_reason(call: Call) -> str | None:
+    if call.band is None:
+        return NOT_A_BAND
+    return "there are queries and keys" if call.n_query and call.n_key else None
+
+
+def attend_to_nothing(call: Call) -> HeadOutputs:
+    """Return zeros for queries without any key, with gradients of zero for q, k and v."""
+    # Sums over nothing are 0 and keep all three inputs in the graph of autograd.
+    q, k, v = (t[..., :0].sum().to(call.v.dtype) for t in (call.q, call.k, call.v))
+    return (q + k + v).expand(*call.q.shape[:-1], call.v.shape[-1])
+
+
+EMPTY = Kernel("empty", _empty_unsupported_reason, attend_to_nothing)
+
 # --- causal ----------------------------------------------------------------------------------
 
 
-def causal_unsupported_reason(call: Call) -> str | None:
-    """Say why SDPA's causal flag does not express the mask of a call."""
+def _causal_unsupported_reason(call: Call) -> str | None:
     if call.band is None:
         return NOT_A_BAND
     if call.band.ahead != 0 or call.band.behind is not None:
@@ -77,6 +79,8 @@ def attend_causally(call: Call) -> HeadOutputs:
     """Compute z under a causal mask by a flag, without any (query × key) tensor."""
     return sdpa(call.q, call.k, call.v, call, is_causal=True)
 
+
+CAUSAL = Kernel("causal SDPA", _causal_unsupported_reason, attend_causally)
 
 # --- one query, as in decoding ---------------------------------------------------------------
 
@@ -98,24 +102,32 @@ def attend_one_query(call: Call) -> HeadOutputs:
 
     Source: Shazeer, "Fast Transformer Decoding", arXiv 1911.02150.
     """
-    group = call.q.shape[-3] // call.k.shape[-3]
-    return rows_to_heads(sdpa(heads_to_rows(call.q, group), call.k, call.v, call), group)
+    return rows_to_heads(sdpa(heads_to_rows(call), call.k, call.v, call))
 
 
 ONE_QUERY = Kernel("one query", one_query_unsupported_reason, attend_one_query)
 
 
-def heads_to_rows(q: Tensor, group: int) -> Tensor:
-    """Turn the heads of every group into the rows of one head: (…, kv_head, group, d_head)."""
-    return q.unflatten(-3, (-1, group)).squeeze(-2) if group > 1 else q
+def heads_to_rows(call: Call) -> Tensor:
+    """Return the heads of every group as the rows of one head: (…, kv_head, group, d_head)."""
+    return call.q.unflatten(-3, (call.k.shape[-3], -1)).squeeze(-2)
 
 
-def rows_to_heads(z: Tensor, group: int) -> Tensor:
-    """Turn rows back into heads of one query each."""
-    return z.flatten(-3, -2).unsqueeze(-2) if group > 1 else z
+def rows_to_heads(z: Tensor) -> HeadOutputs:
+    """Return rows as heads of one query each."""
+    return z.flatten(-3, -2).unsqueeze(-2)
 
 
 # --- a boolean tensor ------------------------------------------------------------------------
+
+
+def masked_sdpa(q: Queries, k: Keys, v: Values, mask: Any, call: Call) -> HeadOutputs:
+    """Run SDPA under a mask written out as a boolean tensor."""
+    allowed = masks.resolve(mask, (*q.shape[:-1], k.shape[-2]), q.device)
+    assert isinstance(allowed, Tensor), "no mask is not a mask"
+    fully_masked = ~allowed.any(dim=-1, keepdim=True)
+    z = sdpa(q, k, v, call, attn_mask=allowed | fully_masked)
+    return z.masked_fill(fully_masked, 0.0)
 
 
 def _tensor_unsupported_reason(call: Call) -> str | None:

@@ -8,9 +8,7 @@ from mhsa_book.equivalence import comparison
 from mhsa_book.equivalence.peers import NotApplicableError
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
 from mhsa_lib.fused.call import Call
-from mhsa_lib.fused.cpu.blocks import attend_in_blocks
-from mhsa_lib.fused.cpu.explicit import attend_by_explicit_weights
-from mhsa_lib.fused.cpu.tiles import attend_in_tiles
+from mhsa_lib.fused.cpu import attend_by_explicit_weights, attend_in_blocks
 
 Kernel = Callable[..., Tensor]
 
@@ -23,14 +21,6 @@ def by(kernel: Kernel, case: comparison.Case) -> Tensor:
     return fused.W_O(z.transpose(-2, -3).flatten(-2))
 
 
-def in_tiles(q, k, v, mask, scale):
-    if mask is not None and (
-        not mask.structure.exact or mask.structure.key_lengths is not None
-    ):
-        raise NotApplicableError("bands only")
-    return attend_in_tiles(Call.of(q, k, v, mask, scale=scale))
-
-
 def in_blocks(q, k, v, mask, scale):
     if mask is None:
         raise NotApplicableError("a mask")
@@ -38,13 +28,14 @@ def in_blocks(q, k, v, mask, scale):
 
 
 def explicitly(q, k, v, mask, scale):
-    if q.shape[-3] != k.shape[-3]:
-        raise NotApplicableError("heads of their own")
+    if mask is not None and (
+        not mask.structure.exact or mask.structure.key_lengths is not None
+    ):
+        raise NotApplicableError("bands only")
     return attend_by_explicit_weights(Call.of(q, k, v, mask, scale=scale))
 
 
 PATHS: dict[str, Callable[[comparison.Case], Tensor]] = {
-    "fused, in tiles": lambda case: by(in_tiles, case),
     "fused, in blocks": lambda case: by(in_blocks, case),
     "fused, explicit weights": lambda case: by(explicitly, case),
 }

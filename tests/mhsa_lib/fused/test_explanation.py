@@ -7,10 +7,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad
 
-from mhsa_lib import masks, trace_ops
-from mhsa_lib.fused import explain, flex, kernels, varlen
-from mhsa_lib.fused.call import Call
-from mhsa_lib.fused.cpu import blocks, explicit, tiles
+from mhsa_lib import FusedMultiHeadAttention, masks, trace_ops
+from mhsa_lib.fused import cpu, explain, flex, kernels
 
 SIZES = [(1, 1), (1, 9), (5, 5), (3, 9), (9, 3), (16, 16), (70, 70), (300, 300), (0, 3), (3, 0)]
 TYPES = [torch.float32, torch.bfloat16, torch.float64]
@@ -110,12 +108,12 @@ def test_a_padded_batch_asks_the_table_again_for_each_sequence(ran):
     q, k, v = heads(300, 300, torch.bfloat16)
     with torch.no_grad():
         kernels.attend(q, k, v, masks.padding([300, 9]), scale=0.5)
-        assert ran == ["each sequence", "tiles", "SDPA"]
+        assert ran == ["each sequence", "explicit weights", "SDPA"]
         ran.clear()
-        q, k, v = (t[0] for t in (q, k, v))
-        known = {"scale": 0.5, "lengths": (291, 9)}
-        kernels.attend(q, k, v, masks.causal & masks.padding([291, 9]), **known)
-        assert ran == ["concatenated", "tiles", "causal SDPA"]
+        fused = FusedMultiHeadAttention(16, 2).to(torch.bfloat16)
+        x = torch.randn(2, 291, 16).to(torch.bfloat16)
+        fused(x, mask=masks.causal & masks.padding([291, 9]))
+        assert ran == ["explicit weights", "causal SDPA"]
 
 
 def on_a_gpu(*shape, **options):
@@ -126,21 +124,14 @@ def on_a_gpu(*shape, **options):
 def test_every_row_is_somebodys(monkeypatch):
     """A row that no call reaches is none."""
     monkeypatch.setattr(flex, "TAKES_ANY_SIZE", True)
-    monkeypatch.setattr(varlen, "torch_kernel", lambda: torch.nn.Identity())
     seen = {"recorded", "definition"}  # by the test above
     for sizes in SIZES:
         for dtype, mask in itertools.product(TYPES, rules(*sizes)):
             seen.add(explain(*heads(*sizes, dtype), mask).kernel)
     k = torch.empty(1, 8, 2048, 64)
     seen.add(explain(k[..., :1, :], k, k).kernel)
-    gpu = on_a_gpu(2, 2, 200, 64)
-    seen.add(explain(gpu, gpu, gpu, masks.prefix(2)).kernel)
-    for dtype in (torch.bfloat16, torch.float32):
-        q = on_a_gpu(2, 200, 64, dtype=dtype)
-        call = Call.of(q, q, q, masks.padding([150, 50]), scale=1.0, lengths=(150, 50))
-        seen.add(
-            next(row.name for row in kernels.TABLE if row.unsupported_reason(call) is None)
-        )
+    q = on_a_gpu(2, 2, 200, 64)
+    seen.add(explain(q, q, q, masks.prefix(2)).kernel)
     assert seen == set(names())
 
 
@@ -160,7 +151,7 @@ def test_it_is_printed_as_the_table():
     )
     assert [line.split("  ")[0] for line in lines[1:]] == names()
     answers = [line.partition("  ")[2].strip() for line in lines[1:]]
-    at = names().index("tiles")
+    at = names().index("explicit weights")
     assert answers[0] == "nothing is recorded"
     assert answers[at] == "RUNS"
     assert set(answers[at + 1 :]) == {"not asked"}
@@ -170,16 +161,16 @@ def test_it_is_printed_as_the_table():
 def test_training_in_bfloat16_is_left_to_sdpa(grad):
     q = torch.empty(1, 8, 2048, 64, requires_grad=grad, dtype=torch.bfloat16)
     found = explain(q, q, q, masks.causal)
-    assert found.kernel == ("causal SDPA" if grad else "tiles")
+    assert found.kernel == ("causal SDPA" if grad else "explicit weights")
     if grad:
-        assert found.refused["tiles"] == "tiles have no backward pass"
+        words = "not 16 to 128 tokens, with gradients"
+        assert found.refused["explicit weights"] == words
 
 
 THRESHOLDS = [
-    (explicit, "MOST_CACHED", 2**23, "the keys take less than 8 MiB"),
-    (explicit, "MOST", 100, "not 16 to 100 tokens"),
-    (tiles, "FEWEST", 3000, "fewer than 3000 tokens"),
-    (blocks, "FINE", 32, "blocks of 32 queries skip more future keys"),
+    (cpu, "MOST_CACHED", 2**23, "the keys take less than 8 MiB"),
+    (cpu, "MOST_TRAINED", 100, "not 16 to 100 tokens, with gradients"),
+    (cpu, "FEWEST", 3000, "fewer than 3000 tokens"),
     (flex, "FEWEST", 3000, "fewer than 3000 queries, or of fewer than 16 dimensions"),
 ]
 
@@ -194,7 +185,7 @@ def test_a_message_prints_the_threshold_that_is_in_force(
     calls = [
         (q[..., :1, :], q, None),
         (q.to(torch.bfloat16), q.to(torch.bfloat16), masks.causal),
-        (q, q, masks.causal),
+        (q.to(torch.bfloat16).requires_grad_(), q.to(torch.bfloat16), masks.causal),
         (on_a_gpu(1, 8, 512, 64, **half), on_a_gpu(1, 8, 512, 64, **half), masks.prefix(2)),
     ]
     reasons = set()

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from mhsa_lib import masks, trace_ops
-from mhsa_lib.fused import explain, kernels
+from mhsa_lib.fused import cpu, explain, kernels
 from mhsa_lib.fused.call import Call
-from mhsa_lib.fused.cpu import EXPLICIT_WEIGHTS, cuts, explicit
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 4e-2}
 
@@ -122,7 +121,7 @@ def largest_result(mask, n, grad, dtype):
     ids=str,
 )
 def test_no_tensor_has_a_query_and_a_key_axis(mask, dtype, grad, monkeypatch):
-    monkeypatch.setattr(cuts, "TILE_BYTES", 2**17)
+    monkeypatch.setattr(cpu, "ROWS", 128)
     at_2k, at_8k = (largest_result(mask, n, grad, dtype) for n in (2048, 8192))
     assert at_8k <= 4 * at_2k
     assert at_8k < 8192 * 8192 / 16
@@ -138,7 +137,7 @@ def test_one_query_of_a_group_reads_its_keys_once():
 @pytest.mark.parametrize("n_kv_heads", [1, 2, 8])
 def test_one_query_and_many_keys_are_plain_products(n_kv_heads, monkeypatch):
     q, k, v = heads(8, n_kv_heads, 1, 50, torch.float64)
-    monkeypatch.setattr(explicit, "MOST_CACHED", 0)
+    monkeypatch.setattr(cpu, "MOST_CACHED", 0)
     assert explain(q, k, v).kernel == "keys first"
     for mask, seen in ((None, 50), (masks.sliding_window(9), 9)):
         z = kernels.attend(q, k, v, mask, scale=0.3)
@@ -159,7 +158,8 @@ def test_explicit_weights_of_few_tokens(name):
         mask = rules(n_query, n_key).get(name, masks.causal & masks.prefix(1))
         q, k, v = heads(4, 4, n_query, n_key, torch.bfloat16)
         call = Call.of(q, k, v, mask, scale=0.3)
-        assert EXPLICIT_WEIGHTS.unsupported_reason(call) is None
+        reason = cpu.EXPLICIT_WEIGHTS.unsupported_reason(call)
+        assert (reason is None) == (call.band is not None)
         dense = None if mask is None else mask.dense(n_query, n_key)
         with torch.inference_mode():  # what it keeps has to serve gradients later
             kernels.attend(*(t.detach() for t in (q, k, v)), mask, scale=0.3)

@@ -7,10 +7,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, masks, trace_ops
-from mhsa_lib.fused import kernels, ragged
-from mhsa_lib.fused.call import Call
-from mhsa_lib.fused.varlen import VARLEN, attend_by_varlen
-from mhsa_lib.masks.structure import Band
+from mhsa_lib.fused import ragged
 from tests.helpers.drawn import mha, rand
 
 lengths = st.lists(st.integers(0, 7), min_size=1, max_size=4)
@@ -80,15 +77,3 @@ def test_what_is_not_padding_is_left_alone():
     none = [None, masks.causal, masks.key_padding([3, 5]), masks.padding([5, 9]), torch.ones(5)]
     assert all(ragged.lengths_of(mask, x) is None for mask in none)
     assert ragged.lengths_of(masks.padding([3, 5]) | masks.causal, x) is None
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="varlen needs a GPU: not run here")
-@pytest.mark.parametrize("band", [Band(), Band(ahead=0), Band(ahead=0, behind=3)], ids=str)
-def test_the_kernel_for_lengths_gives_the_same(band):
-    q, k, v = torch.randn(3, 4, 12, 64, device="cuda", dtype=torch.bfloat16)
-    mask = masks.Predicate(band.allows, "band", masks.Structure(band, exact=True))
-    call = Call.of(q, k, v, mask, scale=0.125, lengths=(7, 5))
-    assert VARLEN.unsupported_reason(call) is None
-    heads = (t.float().cpu() for t in (q, k, v))
-    wanted = kernels.attend(*heads, mask, lengths=(7, 5), scale=0.125)
-    assert_close(attend_by_varlen(call).float().cpu(), wanted, atol=2e-2, rtol=2e-2)
