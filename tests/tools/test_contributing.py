@@ -120,6 +120,9 @@ def test_a_variant_and_its_mutant(copy):
 
 def test_a_mask(copy):
     follow(copy, "Add a mask")
+    tests = (copy / "tests" / "mhsa_lib").rglob("test_*.py")
+    joined = [file.name for file in tests if '"strided":' in file.read_text(encoding="utf-8")]
+    assert sorted(joined) == ["test_contract.py", "test_predicates.py", "test_rules.py"]
 
 
 @pytest.mark.parametrize("title", ["Change a label in a figure", "Add a figure"])
