@@ -19,7 +19,11 @@ MOST_LINES = 10_200
 
 def test_the_library_does_not_grow():
     lines = sum(len(path(m).read_text(encoding="utf-8").splitlines()) for m in LIBRARY)
-    assert lines <= MOST_LINES, f"mhsa_lib has {lines} lines of Python"
+    assert lines <= MOST_LINES, (
+        f"mhsa_lib has {lines:,} lines of Python, {lines - MOST_LINES:,} too many: it may have "
+        f"MOST_LINES={MOST_LINES:,}, and that number only falls. Write something else in it "
+        f"shorter, or move what only the book needs to mhsa_book."
+    )
 
 
 def test_the_library_holds_python_and_nothing_else():

@@ -7,7 +7,7 @@ from mhsa_book.provenance import provenance_of
 from mhsa_lib import MultiHeadAttention, edit, masks, trace
 from mhsa_lib.stages import Split
 from tests.helpers.drawn import mha, rand
-from tests.mhsa_lib.battery.members import STAGED
+from tests.mhsa_lib.variants.registry import STAGED
 
 every = pytest.mark.parametrize("variant", STAGED, ids=lambda variant: variant.name)
 

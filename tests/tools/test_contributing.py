@@ -1,5 +1,6 @@
 """The walks of CONTRIBUTING.md, as they stand there, on a copy of the project."""
 
+import ast
 import os
 import re
 import shutil
@@ -17,6 +18,9 @@ TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SETTINGS = ("pyproject.toml", "_toc.yml", "package.json", "tsconfig.json")
 PARTS = (*PACKAGES, "tests", "tools", "notebooks", *SETTINGS)
 
+
+# The line that a contributor types before any walk, as CONTRIBUTING.md has it.
+ACTIVATE = "".join(re.findall(r"^\. .*/activate\b.*\n", TEXT, re.MULTILINE))
 
 WALKS = [
     "Add a mask",
@@ -46,33 +50,66 @@ def copy(tmp_path_factory) -> Path:
             shutil.copy(ROOT / name, folder)
     if (ROOT / "node_modules").exists():
         (folder / "node_modules").symlink_to(ROOT / "node_modules")
+    (folder / ".venv").symlink_to(sys.prefix)
     return folder
+
+
+def not_activated() -> dict[str, str]:
+    """The variables of a new shell: no folder of the environment is on its path."""
+    own = Path(sys.executable).parent.resolve()
+    folders = os.environ["PATH"].split(os.pathsep)
+    path = os.pathsep.join(name for name in folders if Path(name).resolve() != own)
+    return {**os.environ, "PATH": path}
+
+
+def write(folder: Path, text: str) -> None:
+    """Write the file that the first line names, or its part: ``# FILE, after DEFINITION``."""
+    head, _, code = text.lstrip("#/ ").partition("\n")
+    name, _, above = head.partition(", after ")
+    file = folder / name
+    if above:
+        there = file.read_text(encoding="utf-8")
+        ends = [
+            node.end_lineno
+            for node in ast.parse(there).body
+            if getattr(node, "name", "") == above
+        ]
+        assert len(ends) == 1, f"{name} has {len(ends)} definitions of {above}"
+        lines = there.splitlines(keepends=True)
+        code = "".join([*lines[: ends[0]], "\n\n", code, *lines[ends[0] :]])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(code, encoding="utf-8")
 
 
 def follow(folder: Path, title: str) -> None:
     """Write the files and run the commands of a walk; stop where one fails."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    own = {"PATH": path, "PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
+    own = {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1"}
     for language, text in walk(title):
         if language == "sh":
             done = subprocess.run(
-                ["bash", "-ec", text],
+                ["bash", "-ec", ACTIVATE + text],
                 cwd=folder,
-                env={**os.environ, **own},
+                env={**not_activated(), **own},
                 capture_output=True,
                 text=True,
             )
             assert done.returncode == 0, done.stdout + done.stderr
         else:
-            name, _, code = text.lstrip("#/ ").partition("\n")
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(code, encoding="utf-8")
+            write(folder, text)
 
 
 def test_the_walks_are_those_that_are_followed():
     titles = re.findall(r"^### (.*)$", TEXT, re.MULTILINE)
     assert titles == WALKS
     assert all(any(language == "sh" for language, _ in walk(title)) for title in titles)
+
+
+NAMED = {*re.findall(r"`([\w./]+/[\w./]+)`", TEXT)} - {"_build/plain"}  # `make plain` writes it
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_what_the_text_names_is_there(name):
+    assert (ROOT / name).exists()
 
 
 @pytest.mark.slow  # a minute and a half for both, and they change rarely
@@ -83,6 +120,9 @@ def test_a_variant_and_its_mutant(copy):
 
 def test_a_mask(copy):
     follow(copy, "Add a mask")
+    tests = (copy / "tests" / "mhsa_lib").rglob("test_*.py")
+    joined = [file.name for file in tests if '"strided":' in file.read_text(encoding="utf-8")]
+    assert sorted(joined) == ["test_contract.py", "test_predicates.py", "test_rules.py"]
 
 
 @pytest.mark.parametrize("title", ["Change a label in a figure", "Add a figure"])

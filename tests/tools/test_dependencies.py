@@ -175,6 +175,14 @@ def registered():
 
 def discovered():
     return chosen.load("plug")
+
+
+def asking():
+    return Later.__module__.startswith(("mhsa_lib.", "torch."))
+
+
+def running(run, name):
+    return run("mhsa_lib." + name)
 """,
     "deep.py": "from mhsa_lib.deeper import inner\n\n\ndef helper(x):\n    return inner() + 11"
     "\n\n\ndef second():\n    return 12\n",
@@ -247,6 +255,11 @@ PLANTED = {
         "return 0",
         True,
     ),
+    "beside the prefix that a name is asked for": (
+        *("asking", "deep.py", "return 12", "return 0"),
+        False,
+    ),
+    "below the prefix of a command": ("running", "deep.py", "return 12", "return 0", True),
     "in a module imported by a star": ("starred", "sky.py", "return 15", "return 0", True),
 }
 

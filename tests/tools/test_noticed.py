@@ -128,6 +128,15 @@ def test_a_name_that_nobody_has_is_an_error():
         mutate.choose(["quadruple"], [TRIPLE], set())
 
 
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_who_asks_for_help_gets_the_usage_and_nothing_is_planted(word, tmp_path, capsys):
+    assert mutate.main(word, mutants=[TRIPLE], file=tmp_path / "noticed.json") == 0
+    said = capsys.readouterr().out
+    assert "python tools/check/mutate.py --all" in said
+    assert "run:" not in said
+    assert not (tmp_path / "noticed.json").exists()
+
+
 COMMAND = """
 import sys
 from pathlib import Path

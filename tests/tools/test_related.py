@@ -40,6 +40,16 @@ def test_the_core_is_run_whatever_has_changed():
     assert all((ROOT / name.partition("::")[0]).exists() for name in related.CORE)
 
 
+@pytest.mark.parametrize("name", ["mhsa_lib/shapes.py", "mhsa_lib/gone/for_good.py"])
+def test_a_change_of_the_library_asks_whether_it_stays_small(name):
+    assert related.BOUNDS in related.chosen(["README.md", name])
+    assert (ROOT / related.BOUNDS).exists()
+
+
+def test_a_change_elsewhere_does_not():
+    assert related.BOUNDS not in related.chosen(["mhsa_book/naive.py", "README.md"])
+
+
 def test_what_needs_a_built_book_is_left_to_others():
     assert related.chosen(["book/intro.md"]) == sorted(related.CORE)
 

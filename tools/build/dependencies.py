@@ -388,9 +388,11 @@ class Library:
 
     def _named_in_strings(self, code: ast.AST) -> Iterator[Node]:
         """Modules whose full name is a string: for a command, or for importlib."""
+        # Who asks where something comes from finds no module by it.
+        asked = {inner for node in ast.walk(code) for inner in _prefixes(node)}
         for node in ast.walk(code):
             value = node.value if isinstance(node, ast.Constant) else None
-            if not isinstance(value, str) or not DOTTED.fullmatch(value):
+            if not isinstance(value, str) or not DOTTED.fullmatch(value) or node in asked:
                 continue
             name = value.rstrip(".")
             if value.endswith("."):
@@ -601,6 +603,12 @@ def asked(tree: ast.AST) -> set[str] | None:
             return None
     strings = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
     return {each for each in strings if isinstance(each, str)}
+
+
+def _prefixes(node: ast.AST) -> Iterator[ast.AST]:
+    """What a name is compared with by ``name.startswith``."""
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "startswith":
+        yield from (inner for given in node.args for inner in ast.walk(given))
 
 
 def _root(node: ast.AST) -> str | None:

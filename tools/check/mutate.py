@@ -3,6 +3,7 @@
 python tools/check/mutate.py            those that changed since a test noticed them, 60 at most
 python tools/check/mutate.py softmax    those with "softmax" in their name
 python tools/check/mutate.py --all      every one of tools/check/mutants
+python tools/check/mutate.py --help     this text
 
 Every mistake is tried in a process of its own, forked from one that has imported torch. What
 was noticed is kept in tools/check/mutants/noticed.json, beside the mistakes and with them in
@@ -194,6 +195,9 @@ def plant(chosen: Sequence[Mutant], project: Project) -> Iterator[Run]:
 
 
 def main(*words: str, mutants: list[Mutant] = MUTANTS, file: Path = noticed.FILE) -> int:
+    if {"-h", "--help"} & {*words}:
+        print(__doc__)
+        return 0
     start, survivors, project = time.monotonic(), [], Project(ROOT)
     kept, now = noticed.read(file), noticed.fingerprints(mutants, project)
     kept = {name: kept[name] for name in now if name in kept}  # what is planted still

@@ -6,7 +6,8 @@ python -m tools.check.related FILE …     as if these files had changed
 A file of the library asks for the tests of its name (a file, files whose names go on, a
 folder), or for all tests of its room where there are none, and for its own doctests; a test
 file asks for itself; anything else for the tests of the folder it lies in. A few tests of the
-core are always among them.
+core are always among them, and any change of ``mhsa_lib`` has to keep what bounds the library,
+the number of its lines among other things.
 
 It ends with the notebooks that are stale, and fails when there is one: what they show was made
 by other code than the one that is there now.
@@ -14,7 +15,7 @@ by other code than the one that is there now.
 
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
@@ -27,6 +28,7 @@ CORE = (
     "tests/mhsa_lib/attention",
     "tests/mhsa_lib/battery/test_wires.py::test_every_wire_matters",
 )
+BOUNDS = "tests/architecture/test_small.py"
 BUILT = ("tests/pages", "tests/pages")  # need a built book: `make book pages`
 
 
@@ -66,10 +68,12 @@ def asked_for(name: str, root: Path = ROOT) -> list[str]:
     return [str(path) for path in found if (root / path).exists()]
 
 
-def chosen(files: Iterable[str]) -> list[str]:
+def chosen(files: Sequence[str]) -> list[str]:
     """Return everything to run, the core included, each once and without what needs more."""
-    wanted = sorted({path for name in files for path in asked_for(name)} | {*CORE})
-    return [path for path in wanted if not path.startswith(BUILT)]
+    wanted = {path for name in files for path in asked_for(name)} | {*CORE}
+    if any(name.startswith("mhsa_lib/") for name in files):
+        wanted.add(BOUNDS)
+    return [path for path in sorted(wanted) if not path.startswith(BUILT)]
 
 
 def stale() -> list[str]:

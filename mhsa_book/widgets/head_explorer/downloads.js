@@ -5,7 +5,7 @@ import { el, svg } from "../shared/elements.js";
 import { squares } from "./head_lines.js";
 
 /** @import { Token, Weights } from "./measures.js" */
-/** @import { HeadView } from "./head_picture.js" */
+/** @import { HeadView } from "./head_map.js" */
 
 /**
  * Heads as lines of numbers and tokens that a spreadsheet opens, none of it as a formula.

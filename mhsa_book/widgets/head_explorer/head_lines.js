@@ -5,7 +5,7 @@ import { weightColour, weightInk } from "../shared/colours.js";
 import { svg } from "../shared/elements.js";
 import { fixed } from "../shared/numbers.js";
 import { spelled } from "../shared/tokens.js";
-import { differenceColour } from "./heat_map_canvas.js";
+import { differenceColour } from "./weight_pixels.js";
 
 /** @import { Box } from "./layout.js" */
 /** @import { Token, Weights } from "./measures.js" */

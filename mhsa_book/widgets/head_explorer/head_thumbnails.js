@@ -5,7 +5,7 @@ import { el } from "../shared/elements.js";
 import { fixed, upTo } from "../shared/numbers.js";
 import { ranked } from "./head_filters.js";
 import { MEASURES } from "./measures.js";
-import { paint, resize, weightCanvas } from "./heat_map_canvas.js";
+import { paint, resize, weightCanvas } from "./weight_pixels.js";
 
 /** @import { MeasuresOf, Weights } from "./measures.js" */
 /**

@@ -9,7 +9,7 @@ import { fitting } from "./head_filters.js";
 import { optionOf } from "./controls.js";
 import { MEASURES } from "./measures.js";
 import { measureWords } from "./head_thumbnails.js";
-import { headView } from "./head_picture.js";
+import { headView } from "./head_map.js";
 import { arrowKeys } from "./arrow_keys.js";
 
 /** @import { Model } from "../shared/traits.js" */

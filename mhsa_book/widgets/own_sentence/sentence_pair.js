@@ -5,7 +5,7 @@ import { el, uid } from "../shared/elements.js";
 import { clamp, fixed } from "../shared/numbers.js";
 import { spoken } from "../shared/spoken.js";
 import { isSpecial, quoted } from "../shared/tokens.js";
-import { headView } from "../head_explorer/head_picture.js";
+import { headView } from "../head_explorer/head_map.js";
 import { arrowKeys } from "../head_explorer/arrow_keys.js";
 import { effects } from "./effects.js";
 

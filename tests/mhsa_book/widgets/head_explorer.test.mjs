@@ -14,7 +14,7 @@ import { measure, measuring, unpack } from "../../../mhsa_book/widgets/head_expl
 import {
   differenceColour,
   palette,
-} from "../../../mhsa_book/widgets/head_explorer/heat_map_canvas.js";
+} from "../../../mhsa_book/widgets/head_explorer/weight_pixels.js";
 import { sentence } from "../../../mhsa_book/widgets/head_explorer/words.js";
 import { isSpecial, quoted, spelled } from "../../../mhsa_book/widgets/shared/tokens.js";
 

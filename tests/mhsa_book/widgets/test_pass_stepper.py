@@ -12,7 +12,7 @@ from mhsa_lib import MultiHeadAttention, masks
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.helpers.drawn import mha, rand
 from tests.mhsa_book.widgets.conftest import milliseconds, node
-from tests.mhsa_lib.battery.members import STAGED
+from tests.mhsa_lib.variants.registry import STAGED
 
 
 def stepper(mask=None, **traits) -> PassStepper:

@@ -15,7 +15,7 @@ from mhsa_lib.tracing.drawing import short
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.mhsa_book.widgets.conftest import node
 from tests.mhsa_book.widgets.library_words import words_of
-from tests.mhsa_lib.battery.members import STAGED
+from tests.mhsa_lib.variants.registry import STAGED
 
 
 def grouped(d_model: int, n_heads: int, n_kv_heads: int, d_head: int) -> MultiHeadAttention:

@@ -6,7 +6,7 @@ from torch.testing import assert_close
 
 from mhsa_lib import MultiHeadAttention, masks
 from tests.helpers.drawn import rand
-from tests.mhsa_lib.battery.members import VARIANTS, every
+from tests.mhsa_lib.variants.registry import VARIANTS, every
 
 unordered = pytest.mark.parametrize(
     "variant", [v for v in VARIANTS if not v.positional], ids=lambda variant: variant.name

@@ -7,7 +7,7 @@ from torch.testing import assert_close
 from mhsa_book.difference import Difference
 from mhsa_lib import edit, trace
 from tests.helpers.drawn import rand
-from tests.mhsa_lib.battery.members import staged
+from tests.mhsa_lib.variants.registry import staged
 
 
 @staged

@@ -18,9 +18,9 @@ from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.variants import GroupedQueryAttention, LatentAttention, OverlappedAttention
 from mhsa_lib.variants.gated import GatedAttention
 from tests.helpers.drawn import filled, rand
-from tests.mhsa_lib.battery.members import VARIANTS
 from tests.mhsa_lib.convert import foreign, mutilated
 from tests.mhsa_lib.convert.own_conversions import CONVERSIONS
+from tests.mhsa_lib.variants.registry import VARIANTS
 
 pytestmark = pytest.mark.nohook  # the shape hook refuses a wrong Python type before we do
 

@@ -1,4 +1,7 @@
-"""One entry of the battery: an attention, and how it becomes plain attention."""
+"""One entry of the battery: an attention, and how it becomes plain attention.
+
+``registry`` collects the entries of all variants.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

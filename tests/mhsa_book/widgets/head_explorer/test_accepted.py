@@ -8,7 +8,7 @@ from mhsa_book.widgets import HeadExplorer, OwnSentence
 from mhsa_book.widgets.packed import unpacked
 from mhsa_lib import masks, trace
 from tests.mhsa_book.widgets.head_explorer.random_heads import WORDS, explorer, weights
-from tests.mhsa_lib.battery.members import STAGED
+from tests.mhsa_lib.variants.registry import STAGED
 
 
 def test_missing_leading_axes_are_one_layer_and_one_head():

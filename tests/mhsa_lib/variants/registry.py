@@ -1,6 +1,6 @@
-"""Every attention of this library.
+"""Every attention that the battery tests: ``VARIANTS``, and of these the ``STAGED`` ones.
 
-A variant joins by an entry of ``VARIANTS`` in ``tests/mhsa_lib/variants/battery_<name>.py``.
+A variant joins by an entry in a file beside this one, ``battery_<name>.py``.
 """
 
 from importlib import import_module
@@ -33,7 +33,7 @@ VARIANTS = [
         FusedMultiHeadAttention.from_attention,
     ),
 ]
-for file in sorted(Path(__file__).parents[1].joinpath("variants").glob("battery_*.py")):
+for file in sorted(Path(__file__).parent.glob("battery_*.py")):
     VARIANTS += import_module(f"tests.mhsa_lib.variants.{file.stem}").VARIANTS
 STAGED = [variant for variant in VARIANTS if isinstance(variant.build(), Stage)]
 every = pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)

@@ -1,5 +1,6 @@
 // @ts-check
-// Weights as pixels.
+// Weights as pixels: the colours of a heat map, and the canvas that they fill. Labels, pointer and
+// keys of a head's map are in head_map.js.
 
 import { channels, weightColour } from "../shared/colours.js";
 import { el } from "../shared/elements.js";

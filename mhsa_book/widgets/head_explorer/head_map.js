@@ -1,11 +1,11 @@
 // @ts-check
-// One head drawn large: a heat map (a canvas under its labels) or lines between two columns of
-// tokens.
+// The attention map of one head, drawn large: a heat map (a canvas under its labels) or lines
+// between two columns of tokens.
 
 import { el, svg, uid } from "../shared/elements.js";
 import { layout, place, placeIn, widest } from "./layout.js";
 import { fan, frames, label, names, numbers, strands, weightAt } from "./head_lines.js";
-import { paint, resize, weightCanvas } from "./heat_map_canvas.js";
+import { paint, resize, weightCanvas } from "./weight_pixels.js";
 
 /** @import { Large, Sides } from "./head_lines.js" */
 /** @import { Token, Weights } from "./measures.js" */
