@@ -1,10 +1,9 @@
 """Attention of PyTorch, BERT, GPT-2, Llama and DeepSeek, converted with its weights.
 
-Each family is a map of names: the configuration and the parameters of a source become ours
-(``source`` reads them, ``rope_config`` the rotary positions, ``llama_stages`` are stages that
-only Llama's relatives have). Then source and result are run once on random input and compared
-(``verification``), so a source needs a forward that works; ``verify=False`` leaves that out.
-``prune`` removes heads, ``grouping`` merges key and value heads into fewer.
+Each family is a map of names: the configuration and the parameters of a source become ours.
+Then source and result are run once on random input and compared (``verification``), so a
+source needs a forward that works; ``verify=False`` leaves that out. ``prune`` removes heads,
+``grouping`` merges key and value heads into fewer.
 
 Only attention is converted. Residual connections, LayerNorm and dropout on the output belong
 to the block around it and stay behind; each function says what the result must equal.

@@ -12,9 +12,8 @@ from typing import Any
 
 from torch import Tensor
 
-from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.source import MODELS, Source
+from mhsa_lib.convert.source import MODELS, Source, fill
 from mhsa_lib.convert.verification import additive, converted
 
 RELATIVES = """
@@ -71,11 +70,11 @@ def _build(source: Source) -> MultiHeadAttention:
         d_head=d_head,
         d_context=inner.key.in_features,
         dropout=getattr(inner, "attention_dropout", inner.dropout.p),
-    ).to(dense.weight)
+    )
     attention.attend.scale = getattr(inner, "scaling", d_head**-0.5)
     paths = "self.query", "self.key", "self.value", "output.dense"
     weights, biases = zip(*map(source.linear, paths), strict=True)
-    copying.fill(attention, weights, biases)
+    fill(attention, weights, biases)
     return attention
 
 

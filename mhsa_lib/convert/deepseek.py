@@ -61,7 +61,7 @@ def _build(source: Source) -> LatentAttention:
         bias=any(bias is not None for _, bias in (queries, latents, output)),
         dropout=m.attention_dropout,
         rotary=partial(rotary, m.config, pairing=pairing),
-    ).to(output[0])
+    )
     ours.attend.scale = m.scaling
     project, split, W_Q = ours.project, ours.split, ours.project.W_Q
     norms = {"kv_a_layernorm": project.norm}
@@ -72,7 +72,7 @@ def _build(source: Source) -> LatentAttention:
         copying.copy_linear(linear, *given)
     for path, norm in norms.items():
         norm.eps = m.get_submodule(path).variance_epsilon
-        copying.write(norm.weight, source.take(f"{path}.weight"))
+        copying.copy_parameter(norm, "weight", source.take(f"{path}.weight"))
     # The rows of kv_b_proj alternate: of each head first its key, then its value.
     both, _ = source.linear("kv_b_proj", bias=False)
     widths = [m.qk_nope_head_dim, m.v_head_dim]

@@ -13,7 +13,7 @@ from torch import nn
 from mhsa_lib import copying
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.convert.rope_config import rotary, run_with_rotation
-from mhsa_lib.convert.source import MODELS, Source
+from mhsa_lib.convert.source import MODELS, Source, fill
 from mhsa_lib.convert.verification import converted
 from mhsa_lib.rope.rotary import HALVES, RotarySplit
 from mhsa_lib.stages import Project
@@ -58,8 +58,9 @@ def from_llama(source: Any, *, verify: bool = True) -> GroupedQueryAttention:
     attends in both directions: no mask in its full layers, and ``|query - key| < w`` in the
     others, which is ``masks.custom(lambda q, k: (q - k).abs() < w)``.
 
-    A layer with a cap or sinks that is set to the attention that leaves it out ("sdpa" both,
-    flash attention 2 sinks) is refused (``ValueError``).
+    A layer with a cap or sinks that is set to "sdpa", which leaves both out, is refused, and
+    every layer that is set to a kernel for a GPU, which the comparison cannot run
+    (``ValueError``): call ``model.set_attn_implementation("eager")`` first.
 
     Pairs of rotary features are the two halves of a head, frequencies plain or scaled as the
     configuration says: linear, proportional, dynamic, llama3, yarn and longrope
@@ -87,11 +88,13 @@ def _build(source: Source) -> GroupedQueryAttention:
     (d_heads, d_model), d_kv_heads = weights[0].shape, weights[1].shape[0]
     n_heads, n_kv_heads = d_heads // d_head, d_kv_heads // d_head
     norms = {name: _norm(m, name) for name in ("q_norm", "k_norm") if hasattr(m, name)}
-    layer_type = getattr(m, "layer_type", None)
-    if getattr(m, "is_sliding", False):  # before transformers 5, all that Gemma 3 says
-        layer_type = "sliding_attention"
-    partial = source.name == "Phi3Attention"
-    rotation = rotary(m.config, d_head, HALVES, layer_type=layer_type, partial=partial)
+    rotation = rotary(
+        m.config,
+        d_head,
+        HALVES,
+        layer_type=getattr(m, "layer_type", None),
+        partial=source.name == "Phi3Attention",
+    )
     bias = any(given is not None for given in biases)
     project, of_heads = Project(d_model, d_heads, d_kv_heads, bias=bias), norms
     if source.name == "Olmo2Attention":
@@ -107,12 +110,12 @@ def _build(source: Source) -> GroupedQueryAttention:
         project=project,
         split=RotarySplit(n_heads, rotation, n_kv_heads, **of_heads),
         attend=_attend(source, n_heads),
-    ).to(output)
-    copying.fill(attention, [*weights, output], [*biases, b_O])
+    )
+    fill(attention, [*weights, output], [*biases, b_O])
     for name, norm in norms.items():
-        copying.write(norm.weight, source.take(f"{name}.weight"))
+        copying.copy_parameter(norm, "weight", source.take(f"{name}.weight"))
     if isinstance(attention.attend, SinkAttend):
-        copying.write(attention.attend.sinks, source.take("sinks"))
+        copying.copy_parameter(attention.attend, "sinks", source.take("sinks"))
     return attention
 
 
@@ -131,12 +134,6 @@ def _attend(source: Source, n_heads: int) -> GroupedAttend:
     cap = m.attn_logit_softcapping if name == "Gemma2Attention" else None
     if cap is not None:
         return CappedAttend(scale, float(cap), dropout)
-    if name != "GptOssAttention":
-        return GroupedAttend(scale, dropout)
-    # The comparison runs "eager" in place of kernels for a GPU, so it would not see this.
-    if (way := m.config._attn_implementation).endswith(("attention_2", "attn2")):
-        raise ValueError(
-            f"{name} is set to {way!r}, which leaves out its sinks; set "
-            f"config._attn_implementation='eager' first."
-        )
-    return SinkAttend(scale, n_heads, dropout)
+    if name == "GptOssAttention":
+        return SinkAttend(scale, n_heads, dropout)
+    return GroupedAttend(scale, dropout)

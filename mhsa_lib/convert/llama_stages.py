@@ -13,16 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import checks, functional
-from mhsa_lib.shapes import (
-    Heads,
-    KeyRows,
-    Mask,
-    Queries,
-    QueryRows,
-    Scores,
-    ValueRows,
-    Weights,
-)
+from mhsa_lib.shapes import Heads, KeyRows, Mask, Queries, QueryRows, Scores, ValueRows, Weights
 from mhsa_lib.stages import Project
 from mhsa_lib.variants.grouped import GroupedAttend
 
@@ -102,22 +93,16 @@ class NormedProject(Project):
         return self.q_norm(q), self.k_norm(k), v
 
 
-class GemmaNorm(nn.Module):
+class GemmaNorm(nn.RMSNorm):
     """An RMSNorm with the gain 1 + weight, in float32 at least (Gemma).
 
-    >>> GemmaNorm(2)(torch.tensor([3.0, 3.0])).round(decimals=3).tolist()
+    >>> GemmaNorm(2, eps=1e-6)(torch.tensor([3.0, 3.0])).round(decimals=3).tolist()
     [1.0, 1.0]
     """
 
-    def __init__(self, width: int, eps: float = 1e-6) -> None:
-        super().__init__()
-        checks.positive(width=width)
-        self.width, self.eps = width, eps
+    def reset_parameters(self) -> None:
         # What is stored is small, so that half precision does not lose it behind the 1.
-        self.weight = nn.Parameter(torch.zeros(width))
-
-    def extra_repr(self) -> str:
-        return f"{self.width}, eps={self.eps:g}"
+        nn.init.zeros_(self.weight)
 
     def forward(self, rows: Tensor) -> Tensor:
         dtype = torch.promote_types(rows.dtype, torch.float32)

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.source import Source
+from mhsa_lib.convert.source import Source, fill
 from mhsa_lib.convert.verification import converted
 
 CLASSES = ("torch.nn.modules.activation.MultiheadAttention",)
@@ -41,14 +41,15 @@ def from_torch(source: nn.MultiheadAttention, *, verify: bool = True) -> MultiHe
             "add_bias_kv and add_zero_attn add keys that our attention does not have; "
             "build the source without them."
         )
-    return converted(read, _build, _run, inputs=("x", "context"), verify=verify)
+    inputs = ("x", "context") if source.kdim == source.embed_dim else ("context",)
+    return converted(read, _build, _run, inputs=inputs, verify=verify)
 
 
 def _build(source: Source) -> MultiHeadAttention:
     m = source.module
     attention = MultiHeadAttention(
         m.embed_dim, m.num_heads, d_context=m.kdim, dropout=m.dropout
-    ).to(m.out_proj.weight)
+    )
     widths = [m.embed_dim] * 3
     if m.in_proj_weight is not None:
         weights = copying.split_rows(source.take("in_proj_weight"), widths)
@@ -56,8 +57,7 @@ def _build(source: Source) -> MultiHeadAttention:
         weights = [source.take(f"{name}_proj_weight") for name in "qkv"]
     packed = None if m.in_proj_bias is None else source.take("in_proj_bias")
     weight, bias = source.linear("out_proj")
-    biases = copying.split_rows(packed, widths)
-    copying.fill(attention, [*weights, weight], [*biases, bias])
+    fill(attention, [*weights, weight], [*copying.split_rows(packed, widths), bias])
     return attention
 
 

@@ -4,7 +4,7 @@ Changes: between attend and concat, gate multiplies the z of every head with one
     to 1, the same for all tokens. While training it is drawn in every pass from a
     hard-concrete distribution, which gives exactly 0 and exactly 1 with a chance of their own.
 Saves/Costs: costs n_heads parameters. Every head is still computed, so nothing is saved until
-    the heads with a closed gate are removed (``convert.prune.ungated``): 4 · d_model · d_head
+    the heads with a closed gate are removed (``convert.prune``): 4 · d_model · d_head
     parameters for each.
 Is MHA when: every gate is 1. In evaluation it is from log_alpha = log 11 = 2.4 on, so also at
     the start, at 3; while training only with the chance that ``probabilities`` gives.
