@@ -1,9 +1,5 @@
 """BERT's attention in our five stages, and that of its relatives which compute the same.
 
-Many models of the transformers library carry a copy of BERT's attention under a name of their
-own. Others have the same parts and further inputs, which a comparison that does not pass them
-would not see (RoFormer's positions, LayoutLMv3's boxes). So those that were compared are named.
-
 Source: Devlin et al., "BERT", arXiv 1810.04805.
 """
 
@@ -16,6 +12,8 @@ from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.source import MODELS, Source, fill
 from mhsa_lib.convert.verification import additive, converted
 
+# Models with the same parts may have further inputs, which a comparison that does not pass them
+# would not see (RoFormer's positions, LayoutLMv3's boxes). So those that were compared are named.
 RELATIVES = """
 bert:Bert roberta:Roberta electra:Electra align:AlignText altclip:AltRoberta
 bert_generation:BertGeneration blip_text:BlipText bridgetower:BridgeTower camembert:Camembert
@@ -37,18 +35,14 @@ CLASSES = (
 
 
 def from_bert(source: Any, *, verify: bool = True) -> MultiHeadAttention:
-    """Convert a Hugging Face ``BertAttention``: query, key, value and the output's dense map.
+    """Convert a Hugging Face ``BertAttention``, or one of ``RELATIVES``.
 
     ``convert.from_bert(m)(x)`` equals ``m.output.dense(m.self(x)[0])``, and
     ``convert.from_bert(m)(x, context)`` the same of ``m.self(x, context)`` where that is a
     cross-attention. Masks are not part of the weights: give ours the one that the model makes.
-    Not converted: the dropout, residual and LayerNorm of ``m.output``. What is frozen stays
-    frozen.
 
-    The classes of ``RELATIVES`` compute the same; others are refused, with ``TypeError``.
-    ``ValueError`` for parameters without a place in ours (relative positions), for anything
-    that was added, for the chunks of CANINE's local attention, and with ``verify`` for a source
-    that gives other numbers.
+    Raises as ``mhsa_lib.convert`` says, and ``ValueError`` for relative positions and for the
+    chunks of CANINE's local attention.
     """
     outside = ("output.LayerNorm.", "LayerNorm.", "ln.", "self_attn_layer_norm.")
     read = Source(source, CLASSES, "from_bert", (*outside, "output.dropout."))

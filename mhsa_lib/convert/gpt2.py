@@ -10,7 +10,7 @@ from torch import Tensor
 from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.source import MODELS, Source, fill
-from mhsa_lib.convert.verification import additive, converted
+from mhsa_lib.convert.verification import LENGTH, additive, converted
 
 CLASSES = (
     f"{MODELS}gpt2.modeling_gpt2.GPT2Attention",
@@ -25,17 +25,17 @@ def from_gpt2(source: Any, *, verify: bool = True) -> MultiHeadAttention:
 
     ``convert.from_gpt2(m)(x, mask=masks.causal)`` equals ``m(x)[0]`` as the model calls it,
     with its causal mask: the mask is not part of the weights, give it to ours. So do the copies
-    in ImageGPT and the Decision Transformer. ``c_attn`` stores the transpose of ``nn.Linear``'s
-    layout. What is frozen stays frozen. Not converted: dropout after ``c_proj``; another class
-    (``TypeError``); cross-attention, anything that was added, and with ``verify`` a source that
-    gives other numbers (``ValueError``).
+    in ImageGPT and the Decision Transformer. Raises as ``mhsa_lib.convert`` says, and
+    ``ValueError`` for cross-attention.
     """
     read = Source(source, CLASSES, "from_gpt2", ("resid_dropout.",))
     if source.is_cross_attention:
         raise ValueError(
             f"this {read.name} is a cross-attention; only self-attention is converted."
         )
-    return converted(read, _build, _run, inputs=("causal",), verify=verify)
+    # ImageGPT holds a triangle of ones for its longest text, and takes no longer one.
+    length = min([LENGTH, *(m.shape[-1] for n, m in source.named_buffers() if n == "bias")])
+    return converted(read, _build, _run, inputs=("causal",), verify=verify, length=length)
 
 
 def _build(source: Source) -> MultiHeadAttention:

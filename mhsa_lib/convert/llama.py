@@ -58,18 +58,14 @@ def from_llama(source: Any, *, verify: bool = True) -> GroupedQueryAttention:
     attends in both directions: no mask in its full layers, and ``|query - key| < w`` in the
     others, which is ``masks.custom(lambda q, k: (q - k).abs() < w)``.
 
-    A layer with a cap or sinks that is set to "sdpa", which leaves both out, is refused, and
-    every layer that is set to a kernel for a GPU, which the comparison cannot run
-    (``ValueError``): call ``model.set_attn_implementation("eager")`` first.
+    Frequencies are plain or scaled as the configuration says: linear, proportional, dynamic,
+    llama3, yarn and longrope (``mhsa_lib.rope.scaling``). Dynamic and longrope ones depend on
+    the length of the text: equal is one pass, and decoding as long as cached keys need not be
+    rotated again; the call in which they would is refused.
 
-    Pairs of rotary features are the two halves of a head, frequencies plain or scaled as the
-    configuration says: linear, proportional, dynamic, llama3, yarn and longrope
-    (``mhsa_lib.rope.scaling``). Dynamic and longrope ones depend on the length of the text:
-    equal is one pass, and decoding as long as cached keys need not be rotated again; the call
-    in which they would is refused (``ValueError``).
-
-    Not converted: other classes (``TypeError``); anything that was added, such as adapters
-    (merge them first), and with ``verify`` a source that gives other numbers (``ValueError``).
+    Raises as ``mhsa_lib.convert`` says, and ``ValueError`` for a layer with a cap or sinks that
+    is set to "sdpa", which leaves both out, or any that is set to a kernel for a GPU: call
+    ``model.set_attn_implementation("eager")`` first.
     """
     read = Source(source, CLASSES, "from_llama")
     return converted(read, _build, run_with_rotation, inputs=("causal",), verify=verify)
@@ -95,18 +91,15 @@ def _build(source: Source) -> GroupedQueryAttention:
         layer_type=getattr(m, "layer_type", None),
         partial=source.name == "Phi3Attention",
     )
-    bias = any(given is not None for given in biases)
-    project, of_heads = Project(d_model, d_heads, d_kv_heads, bias=bias), norms
+    project, of_heads = Project(d_model, d_heads, d_kv_heads), norms
     if source.name == "Olmo2Attention":
-        project = NormedProject(d_model, d_heads, d_kv_heads, bias=bias, **norms)
-        of_heads = {}
+        project, of_heads = NormedProject(d_model, d_heads, d_kv_heads, **norms), {}
     output, b_O = source.linear("o_proj")
     attention = GroupedQueryAttention(
         d_model,
         n_heads,
         n_kv_heads,
         d_head=d_head,
-        bias=b_O is not None,
         project=project,
         split=RotarySplit(n_heads, rotation, n_kv_heads, **of_heads),
         attend=_attend(source, n_heads),

@@ -18,11 +18,8 @@ def from_torch(source: nn.MultiheadAttention, *, verify: bool = True) -> MultiHe
     ``convert.from_torch(m)(x)`` equals ``m(x, x, x)[0]`` with ``batch_first=True``; our
     tensors are always (batch, seq, d_model). Masks change polarity: ``masks.from_torch``. With
     ``kdim`` and ``vdim`` of one width, ``convert.from_torch(m)(x, context)`` equals
-    ``m(x, context, context)[0]``. What is frozen stays frozen.
-
-    Not converted: subclasses that compute otherwise, as those of ``torch.ao`` (``TypeError``);
-    ``kdim`` and ``vdim`` that differ, ``add_bias_kv``, ``add_zero_attn``, anything that was
-    added, and with ``verify`` a source that gives other numbers (``ValueError``).
+    ``m(x, context, context)[0]``. Raises as ``mhsa_lib.convert`` says, and ``ValueError`` for
+    ``kdim`` and ``vdim`` that differ, ``add_bias_kv`` and ``add_zero_attn``.
 
     >>> import torch
     >>> source = nn.MultiheadAttention(12, 3, batch_first=True)

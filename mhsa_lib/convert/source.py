@@ -83,11 +83,11 @@ class Source:
             full = f"{base.__module__}.{base.__qualname__}"
             if full in classes and copying.behaves_as(kind, base):
                 return base.__name__
-        first, *others = [name.rpartition(".")[2] for name in classes]
-        more = f" or {len(others)} more" if others else ""
+        names = [name.rpartition(".")[2] for name in classes]
+        known = " or ".join(names[:2]) + (f" or {len(names) - 2} more" if names[2:] else "")
         raise TypeError(
-            f"{kind.__module__}.{kind.__qualname__} {self.action}; only {first}{more} is known "
-            f"there: {_HINT}."
+            f"{kind.__module__}.{kind.__qualname__} {self.action}; only {known} is known there: "
+            f"{_HINT}."
         )
 
     def take(self, name: str) -> Any:

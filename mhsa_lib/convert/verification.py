@@ -1,14 +1,10 @@
 """Source and result run once on the same random input, and compared.
 
-What a forward does, only the forward can say: a wrong number of heads, another scale, a missing
-norm, the other pairing of rotary features and a patched method all show as a difference.
-
-What one short pass cannot show is read from the configuration instead: the rate of dropout, and
-rotary scaling that begins behind the probe's length. Windows are masks, which neither the
-source nor the result holds; give ours the one that the model makes.
+What one short pass cannot show is read from the configuration: the rate of dropout, and rotary
+scaling that begins behind the probe's length. Windows are masks, which neither of them holds.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, TypeVar
 
 import torch
@@ -25,7 +21,7 @@ Case = tuple[str, Tensor, Tensor, Any]
 Attention = TypeVar("Attention", bound=nn.Module)
 
 LENGTH = 24
-"""Tokens of the probe."""
+"""Tokens of the probe, if the source takes as many."""
 
 TOLERANCE = 1e-5
 """Largest difference, in parts of the largest output.
@@ -48,6 +44,7 @@ def converted(
     *,
     inputs: Collection[str],
     verify: bool,
+    length: int = LENGTH,
 ) -> Attention:
     """Return what ``build`` makes of a source, compared with it if ``verify``.
 
@@ -66,64 +63,63 @@ def converted(
     ours.train(source.module.training)
     if verify:
         with torch.random.fork_rng(devices=[]), torch.no_grad():
-            _compare(source, ours, run, inputs)
+            _compare(source, ours, run, inputs, length)
     return ours
 
 
-def _compare(source: Source, ours: Any, run: Run, inputs: Collection[str]) -> None:
+def _compare(
+    source: Source, ours: nn.Module, run: Run, inputs: Collection[str], length: int
+) -> None:
     if any(p.is_meta for p in source.module.parameters()):
         raise ValueError(
             f"weights of {source.name} are on meta, so there is nothing to compare; load them "
             f"first (accelerate: remove_hook_from_module), or pass verify=False."
         )
     try:
-        theirs, ours = (
-            copying.copied(module).to("cpu", torch.float64) for module in (source.module, ours)
-        )
-    except RuntimeError as error:  # it keeps a tensor that is part of a graph
-        raise ValueError(f"{source.name} cannot be copied ({error}); {_FIX}.") from error
+        differences = list(_differences(source.module, ours, run, inputs, length))
+    except Exception as error:  # whatever a forward that we do not know may raise
+        raise ValueError(
+            f"{source.name} could not be compared with its conversion: it ended in "
+            f"{type(error).__name__} ({error}); {_FIX}."
+        ) from error
+    for case, far, size in differences:
+        if not far.max() <= TOLERANCE * size:  # NaN is a difference too
+            at = tuple(int(i) for i in torch.unravel_index(far.argmax(), far.shape))
+            raise ValueError(
+                f"{source.name} and its conversion differ by {far.max():.2g} at (batch, token, "
+                f"feature) = {at}, where outputs are up to {size:.2g} and "
+                f"{TOLERANCE * size:.1g} is allowed; compared was {case}. "
+                f"{_FIX[0].upper()}{_FIX[1:]}."
+            )
+
+
+def _differences(
+    source: nn.Module, ours: Any, run: Run, inputs: Collection[str], length: int
+) -> Iterator[tuple[str, Tensor, Tensor]]:
+    """Yield for every case how far apart the outputs are, and the largest output."""
+    theirs, ours = (copying.copied(m).to("cpu", torch.float64) for m in (source, ours))
     for module in (*theirs.modules(), *ours.modules()):
         # Rates are attributes as well as layers: nn.MultiheadAttention, LlamaAttention.
         for name in {"p", "dropout", "attention_dropout"} & vars(module).keys():
             if isinstance(getattr(module, name), float):
                 setattr(module, name, 0.0)
-    cases = _cases(ours, inputs)
+    cases = _cases(ours, inputs, length)
     # Dropout is off, so training must make no difference; one case is enough to see it.
-    for training, some in ((False, cases), (True, cases[:1])):
-        theirs.train(training), ours.train(training)
-        for case in some:
-            try:
-                far, size = _difference(theirs, ours, run, case)
-            except Exception as error:  # whatever a forward that we do not know may raise
-                raise ValueError(
-                    f"{source.name} could not be compared with its conversion: it ended in "
-                    f"{type(error).__name__} ({error}); {_FIX}."
-                ) from error
-            if not far.max() <= TOLERANCE * size:  # NaN is a difference too
-                at = tuple(int(i) for i in torch.unravel_index(far.argmax(), far.shape))
-                mode = "training" if training else "evaluation"
-                raise ValueError(
-                    f"{source.name} and its conversion differ by {far.max():.2g} at (batch, "
-                    f"token, feature) = {at}, where outputs are up to {size:.2g} and "
-                    f"{TOLERANCE * size:.1g} is allowed; compared was {case[0]}, in {mode} "
-                    f"mode with dropout off. {_FIX[0].upper()}{_FIX[1:]}."
-                )
+    for mode, some in {"evaluation": cases, "training": cases[:1]}.items():
+        theirs.train(mode == "training"), ours.train(mode == "training")
+        for name, x, context, mask in some:
+            allowed = None
+            if mask is not None:
+                allowed = mask.dense(x.shape[-2], context.shape[-2]).to(x.device)
+                allowed = allowed.expand(len(x), 1, *allowed.shape[-2:])
+            expected = run(theirs, x, context, allowed)
+            y = ours(x, None if context is x else context, mask=mask)
+            compared = f"{name}, in {mode} mode with dropout off"
+            yield compared, (y - expected).abs(), expected.abs().max()
 
 
-def _difference(theirs: Any, ours: Any, run: Run, case: Case) -> tuple[Tensor, Tensor]:
-    """Return how far apart the outputs are, number by number, and the largest output."""
-    _, x, context, mask = case
-    allowed = None
-    if mask is not None:
-        allowed = mask.dense(x.shape[-2], context.shape[-2]).to(x.device)
-        allowed = allowed.expand(len(x), 1, *allowed.shape[-2:])
-    expected = run(theirs, x, context, allowed)
-    y = ours(x, None if context is x else context, mask=mask)
-    return (y - expected).abs(), expected.abs().max()
-
-
-def _cases(ours: Any, inputs: Collection[str]) -> list[Case]:
-    n, generator = LENGTH, torch.Generator().manual_seed(0)
+def _cases(ours: Any, inputs: Collection[str], n: int) -> list[Case]:
+    generator = torch.Generator().manual_seed(0)
     x, context = (
         torch.randn(2, length, width, generator=generator, dtype=torch.float64, device="cpu")
         for length, width in ((n, ours.d_model), (n + 1, ours.d_context))
@@ -133,7 +129,7 @@ def _cases(ours: Any, inputs: Collection[str]) -> list[Case]:
     # Fresh weights give scores near 0, where a wrong scale or cap moves next to nothing. So one
     # input is scaled to scores of size 3, and one is left alone, where eps of a norm counts.
     far = x * (3 / wires["scores"].std().clamp(min=1e-6)).sqrt().clamp(1, 100)
-    padded, longer = (masks.key_padding([length, n - 5]) for length in (n, n + 1))
+    padded, longer = (masks.key_padding([length, max(1, n - 5)]) for length in (n, n + 1))
     cases: dict[str, list[Case]] = {
         "causal": [
             ("self-attention under a causal mask", far, far, masks.causal),
