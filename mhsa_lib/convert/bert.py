@@ -9,33 +9,27 @@ from typing import Any
 from torch import Tensor
 
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.source import MODELS, Source, fill
+from mhsa_lib.convert.source import Source, classes, fill
 from mhsa_lib.convert.verification import additive, converted
 
-# Models with the same parts may have further inputs, which a comparison that does not pass them
-# would not see (RoFormer's positions, LayoutLMv3's boxes). So those that were compared are named.
-RELATIVES = """
-bert:Bert roberta:Roberta electra:Electra align:AlignText altclip:AltRoberta
-bert_generation:BertGeneration blip_text:BlipText bridgetower:BridgeTower camembert:Camembert
-canine:Canine chinese_clip:ChineseCLIPText clap:ClapText data2vec_text:Data2VecText ernie:Ernie
-git:Git layoutlm:LayoutLM markuplm:MarkupLM megatron_bert:MegatronBert rembert:RemBert
-roberta_prelayernorm:RobertaPreLayerNorm roc_bert:RoCBert splinter:Splinter
-superglue:SuperGlue tapas:Tapas visual_bert:VisualBert xlm_roberta:XLMRoberta
-xlm_roberta_xl:XLMRobertaXL xmod:Xmod
-"""
-"""Ends of module names, and how the names of their classes begin."""
-
+# Models with the same parts may have further inputs, which a comparison that does not pass
+# them would not see (RoFormer's positions, LayoutLMv3's boxes). So these are named.
 CLASSES = (
-    *(
-        f"{MODELS}{end.removesuffix('_text')}.modeling_{end}.{name}Attention"
-        for end, name in (pair.split(":") for pair in RELATIVES.split())
+    "transformers.models.lxmert.modeling_lxmert.LxmertSelfAttentionLayer",
+    *classes(
+        "bert:Bert roberta:Roberta electra:Electra align:AlignText altclip:AltRoberta "
+        "bert_generation:BertGeneration blip_text:BlipText bridgetower:BridgeTower "
+        "camembert:Camembert canine:Canine chinese_clip:ChineseCLIPText clap:ClapText "
+        "data2vec_text:Data2VecText ernie:Ernie git:Git layoutlm:LayoutLM markuplm:MarkupLM "
+        "megatron_bert:MegatronBert rembert:RemBert roberta_prelayernorm:RobertaPreLayerNorm "
+        "roc_bert:RoCBert splinter:Splinter superglue:SuperGlue tapas:Tapas "
+        "visual_bert:VisualBert xlm_roberta:XLMRoberta xlm_roberta_xl:XLMRobertaXL xmod:Xmod"
     ),
-    f"{MODELS}lxmert.modeling_lxmert.LxmertSelfAttentionLayer",
 )
 
 
 def from_bert(source: Any, *, verify: bool = True) -> MultiHeadAttention:
-    """Convert a Hugging Face ``BertAttention``, or one of ``RELATIVES``.
+    """Convert a Hugging Face ``BertAttention``, or that of one of its relatives (``CLASSES``).
 
     ``convert.from_bert(m)(x)`` equals ``m.output.dense(m.self(x)[0])``, and
     ``convert.from_bert(m)(x, context)`` the same of ``m.self(x, context)`` where that is a

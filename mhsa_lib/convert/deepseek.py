@@ -9,15 +9,12 @@ from typing import Any
 
 from mhsa_lib import copying
 from mhsa_lib.convert.rope_config import rotary, run_with_rotation
-from mhsa_lib.convert.source import MODELS, Source
+from mhsa_lib.convert.source import Source, classes
 from mhsa_lib.convert.verification import converted
 from mhsa_lib.rope.rotary import HALVES, INTERLEAVED
 from mhsa_lib.variants.latent import LatentAttention
 
-CLASSES = tuple(
-    f"{MODELS}deepseek_{v}.modeling_deepseek_{v}.Deepseek{v.upper()}Attention"
-    for v in ("v2", "v3")
-)
+CLASSES = classes("deepseek_v2:DeepseekV2 deepseek_v3:DeepseekV3")
 
 
 def from_deepseek(source: Any, *, verify: bool = True) -> LatentAttention:
@@ -59,14 +56,14 @@ def _build(source: Source) -> LatentAttention:
         linears["q_proj"] = W_Q
     else:
         linears["q_a_proj"], norms["q_a_layernorm"] = W_Q.W_DQ, W_Q.norm
-        copying.copy_linear(W_Q.W_UQ, *source.linear("q_b_proj", bias=False))
+        copying.copy_linear(W_Q.W_UQ, source.take("q_b_proj.weight"), None)
     for path, linear in linears.items():
         copying.copy_linear(linear, *source.linear(path))
     for path, norm in norms.items():
         norm.eps = m.get_submodule(path).variance_epsilon
         copying.copy_parameter(norm, "weight", source.take(f"{path}.weight"))
     # The rows of kv_b_proj alternate: of each head first its key, then its value.
-    both, _ = source.linear("kv_b_proj", bias=False)
+    both = source.take("kv_b_proj.weight")
     widths = [m.qk_nope_head_dim, m.v_head_dim]
     heads = both.detach().unflatten(0, (m.num_heads, sum(widths))).split(widths, dim=1)
     for linear, weight in zip((split.W_UK, split.W_UV), heads, strict=True):

@@ -9,15 +9,10 @@ from torch import Tensor
 
 from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.source import MODELS, Source, fill
+from mhsa_lib.convert.source import Source, classes, fill
 from mhsa_lib.convert.verification import LENGTH, additive, converted
 
-CLASSES = (
-    f"{MODELS}gpt2.modeling_gpt2.GPT2Attention",
-    f"{MODELS}imagegpt.modeling_imagegpt.ImageGPTAttention",
-    f"{MODELS}decision_transformer.modeling_decision_transformer."
-    "DecisionTransformerGPT2Attention",
-)
+CLASSES = classes("gpt2:GPT2 imagegpt:ImageGPT decision_transformer:DecisionTransformerGPT2")
 
 
 def from_gpt2(source: Any, *, verify: bool = True) -> MultiHeadAttention:

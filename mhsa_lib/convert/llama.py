@@ -13,26 +13,15 @@ from torch import nn
 from mhsa_lib import copying
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.convert.rope_config import rotary, run_with_rotation
-from mhsa_lib.convert.source import MODELS, Source, fill
+from mhsa_lib.convert.source import Source, classes, fill
 from mhsa_lib.convert.verification import converted
 from mhsa_lib.rope.rotary import HALVES, RotarySplit
 from mhsa_lib.stages import Project
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention
 
-CLASSES = tuple(
-    f"{MODELS}{module}.modeling_{module}.{name}Attention"
-    for module, name in {
-        "llama": "Llama",
-        "mistral": "Mistral",
-        "qwen2": "Qwen2",
-        "qwen3": "Qwen3",
-        "gemma": "Gemma",
-        "gemma2": "Gemma2",
-        "gemma3": "Gemma3",
-        "phi3": "Phi3",
-        "olmo2": "Olmo2",
-        "gpt_oss": "GptOss",
-    }.items()
+CLASSES = classes(
+    "llama:Llama mistral:Mistral qwen2:Qwen2 qwen3:Qwen3 gemma:Gemma gemma2:Gemma2 "
+    "gemma3:Gemma3 phi3:Phi3 olmo2:Olmo2 gpt_oss:GptOss"
 )
 
 
@@ -84,13 +73,7 @@ def _build(source: Source) -> GroupedQueryAttention:
     (d_heads, d_model), d_kv_heads = weights[0].shape, weights[1].shape[0]
     n_heads, n_kv_heads = d_heads // d_head, d_kv_heads // d_head
     norms = {name: _norm(m, name) for name in ("q_norm", "k_norm") if hasattr(m, name)}
-    rotation = rotary(
-        m.config,
-        d_head,
-        HALVES,
-        layer_type=getattr(m, "layer_type", None),
-        partial=source.name == "Phi3Attention",
-    )
+    rotation = rotary(m.config, d_head, HALVES, layer_type=getattr(m, "layer_type", None))
     project, of_heads = Project(d_model, d_heads, d_kv_heads), norms
     if source.name == "Olmo2Attention":
         project, of_heads = NormedProject(d_model, d_heads, d_kv_heads, **norms), {}

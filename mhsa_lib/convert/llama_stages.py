@@ -1,7 +1,5 @@
 """Stages of some of Llama's relatives: soft-capped scores, sinks, and other norms.
 
-``convert.from_llama`` uses them; they can be given to any ``GroupedQueryAttention``.
-
 Sources: Gemma Team, "Gemma 2", section 2, arXiv 2408.00118 (cap); OpenAI, "gpt-oss model card",
 section 2, arXiv 2508.10925, after Xiao et al., arXiv 2309.17453 (sinks); OLMo Team, "2 OLMo 2
 Furious", section 3.3, arXiv 2501.00656 (norms of queries and keys).

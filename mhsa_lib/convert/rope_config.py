@@ -14,7 +14,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib.convert.source import MODELS
 from mhsa_lib.convert.verification import additive
 from mhsa_lib.rope.rotary import Pairing, PartialRotary, Rotary
 from mhsa_lib.rope.scaling import (
@@ -27,8 +26,6 @@ from mhsa_lib.rope.scaling import (
     yarn_magnitude,
 )
 
-Scaling = Callable[..., Tensor] | None
-
 
 def rotary(
     config: Any,
@@ -36,33 +33,23 @@ def rotary(
     pairing: Pairing,
     *,
     layer_type: str | None = None,
-    partial: bool = False,
 ) -> Rotary:
     """Return the rotation of ``width`` features of a head as ``config`` says.
 
-    ``layer_type`` chooses, where there are several. ``partial`` says that the source can rotate
-    a part of a head. Raises ``ValueError`` for a kind that is not known, or a number that it
-    needs and the configuration lacks.
+    ``layer_type`` chooses, where there are several. Raises ``ValueError`` for a kind that is
+    not known, or a number that it needs and the configuration lacks.
     """
     rope = _parameters(config, layer_type)
     kind, share = rope["rope_type"], rope.get("partial_rotary_factor", 1.0)
-    if kind not in _SCALINGS:
-        raise ValueError(
-            f"rotary positions of kind {kind!r} are not converted; {', '.join(_SCALINGS)} are. "
-            f"Copy the weights into a GroupedQueryAttention with a RotarySplit of your own."
-        )
     rotated = width if kind == "proportional" else int(width * share)
-    if rotated < width and not partial:
-        raise ValueError(
-            f"partial_rotary_factor={share} turns only a part of every head, which this "
-            f"attention does not do; set it to 1.0, which turns all of it."
-        )
     try:
-        base, scaling = float(rope["rope_theta"]), _SCALINGS[kind](rope, width)
+        base, scaling = float(rope["rope_theta"]), _scaling(rope, width)
     except KeyError as error:
         raise ValueError(
-            f"rotary positions of kind {kind!r} need {error}, which the configuration lacks; "
-            f"add it to its rope_parameters."
+            f"rotary positions of kind {kind!r} are not converted without {error}: known are "
+            f"default, linear, proportional, dynamic, llama3, yarn, longrope, each with its "
+            f"numbers; complete rope_parameters, or copy the weights into a "
+            f"GroupedQueryAttention with a RotarySplit of your own."
         ) from error
     made = Rotary if rotated == width else PartialRotary
     return made(rotated, base, pairing, scaling)
@@ -76,8 +63,9 @@ def run_with_rotation(
     The rotation is made by the class that the library keeps next to that of the attention, so
     our reading of the configuration is compared too.
     """
-    home = next(b.__module__ for b in type(source).__mro__ if b.__module__.startswith(MODELS))
-    beside = vars(sys.modules[home])
+    # A subclass that is only shown otherwise lives elsewhere.
+    homes = (base.__module__ for base in type(source).__mro__)
+    beside = vars(sys.modules[next(m for m in homes if m.startswith("transformers.models"))])
     (kind,) = (k for name, k in beside.items() if name.endswith("RotaryEmbedding"))
     rotation = kind(deepcopy(source.config)).to(x.device)
     options = {}
@@ -92,8 +80,7 @@ def run_with_rotation(
 def _parameters(config: Any, layer_type: str | None) -> dict[str, Any]:
     """Return the numbers that the configuration names for one kind of layer.
 
-    Three entries are ours: ``longest`` is the longest text, ``trained`` that of training, and
-    ``stretch`` how many times longer a text may be, by default the ratio of the two.
+    Ours are ``longest``, the longest text, ``trained``, that of training, and ``stretch``.
     """
     if not hasattr(config, "standardize_rope_params"):
         raise ValueError(
@@ -113,42 +100,36 @@ def _parameters(config: Any, layer_type: str | None) -> dict[str, Any]:
     return {**rope, "longest": longest, "trained": trained, "stretch": stretch}
 
 
-def _proportional(rope: dict[str, Any], width: int) -> Scaling:
-    pairs = int(rope.get("partial_rotary_factor", 1.0) * width // 2)
-    return PartialScaling(pairs, float(rope.get("factor", 1.0)))
-
-
-def _llama3(rope: dict[str, Any], width: int) -> Scaling:
-    names = "factor", "low_freq_factor", "high_freq_factor"
-    factor, low, high = (float(rope[name]) for name in names)
-    return Llama3Scaling(factor, low, high, rope["trained"])
-
-
-def _yarn(rope: dict[str, Any], width: int) -> Scaling:
-    factor, magnitude = rope["stretch"], rope.get("attention_factor")
-    above, below = rope.get("mscale"), rope.get("mscale_all_dim")
-    if magnitude is None and above and below:
-        magnitude = yarn_magnitude(factor, above) / yarn_magnitude(factor, below)
-    fast, slow = float(rope.get("beta_fast") or 32), float(rope.get("beta_slow") or 1)
-    base, truncate = float(rope["rope_theta"]), rope.get("truncate", True)
-    return YarnScaling(factor, base, rope["trained"], fast, slow, truncate, magnitude)
-
-
-def _longrope(rope: dict[str, Any], width: int) -> Scaling:
-    factor, magnitude = rope["stretch"], rope.get("attention_factor")
-    if magnitude is None:
-        growth = math.log(factor) / math.log(rope["trained"]) if factor > 1 else 0.0
-        magnitude = math.sqrt(1 + growth)
-    short, long = (tuple(map(float, rope[name])) for name in ("short_factor", "long_factor"))
-    return LongRopeScaling(short, long, rope["trained"], magnitude)
-
-
-_SCALINGS: dict[str, Callable[[dict[str, Any], int], Scaling]] = {
-    "default": lambda rope, width: None,
-    "linear": lambda rope, width: LinearScaling(float(rope["factor"])),
-    "proportional": _proportional,
-    "dynamic": lambda rope, width: DynamicScaling(float(rope["factor"]), rope["longest"]),
-    "llama3": _llama3,
-    "yarn": _yarn,
-    "longrope": _longrope,
-}
+def _scaling(rope: dict[str, Any], width: int) -> Callable[..., Tensor] | None:
+    """Return what the kind of positions does to the frequencies; ``KeyError`` for another."""
+    match rope["rope_type"]:
+        case "default":
+            return None
+        case "linear":
+            return LinearScaling(float(rope["factor"]))
+        case "proportional":
+            pairs = int(rope.get("partial_rotary_factor", 1.0) * width // 2)
+            return PartialScaling(pairs, float(rope.get("factor", 1.0)))
+        case "dynamic":
+            return DynamicScaling(float(rope["factor"]), rope["longest"])
+        case "llama3":
+            names = "factor", "low_freq_factor", "high_freq_factor"
+            factor, low, high = (float(rope[name]) for name in names)
+            return Llama3Scaling(factor, low, high, rope["trained"])
+        case "yarn":
+            factor, magnitude = rope["stretch"], rope.get("attention_factor")
+            above, below = rope.get("mscale"), rope.get("mscale_all_dim")
+            if magnitude is None and above and below:
+                magnitude = yarn_magnitude(factor, above) / yarn_magnitude(factor, below)
+            fast, slow = float(rope.get("beta_fast", 32)), float(rope.get("beta_slow", 1))
+            base, truncate = float(rope["rope_theta"]), rope.get("truncate", True)
+            return YarnScaling(factor, base, rope["trained"], fast, slow, truncate, magnitude)
+        case "longrope":
+            factor, magnitude = rope["stretch"], rope.get("attention_factor")
+            if magnitude is None:
+                growth = math.log(factor) / math.log(rope["trained"]) if factor > 1 else 0.0
+                magnitude = math.sqrt(1 + growth)
+            short, long = (tuple(map(float, rope[f"{n}_factor"])) for n in ("short", "long"))
+            return LongRopeScaling(short, long, rope["trained"], magnitude)
+        case kind:
+            raise KeyError(kind)

@@ -16,7 +16,6 @@ from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.stages import maps_of
 from mhsa_lib.tracing.hooks import changes_nothing
 
-MODELS = "transformers.models."
 _HINT = (
     "pass an object that is the whole attention, not one in it nor the block or the model "
     "around it (compiled: its ._orig_mod), with its own plain parts (adapters: model = "
@@ -24,21 +23,25 @@ _HINT = (
 )
 
 
+def classes(pairs: str) -> tuple[str, ...]:
+    """Return full names of attentions of transformers from ends of their modules and names.
+
+    >>> classes("clap_text:Clap")
+    ('transformers.models.clap.modeling_clap_text.ClapAttention',)
+    """
+    return tuple(
+        f"transformers.models.{end.removesuffix('_text')}.modeling_{end}.{name}Attention"
+        for end, name in (pair.split(":") for pair in pairs.split())
+    )
+
+
 class Source:
-    """A foreign attention whose parameters are taken out by name, each once.
+    """A foreign attention of one of ``classes``, its parameters taken out by name, each once.
 
-    Raises ``TypeError`` for a module of another class, or of a subclass that does anything
-    else, and ``ValueError`` for what was added to it or to a part of it.
+    ``name`` is the conversion, for messages; parameters whose names begin with one of
+    ``outside`` belong to the block around the attention. Raises ``TypeError`` for another
+    class, or a subclass that does anything else, and ``ValueError`` for what was added.
 
-    Parameters
-    ----------
-    module : what is converted
-    classes : full names of the classes whose inputs are known
-    name : the conversion, for messages
-    outside : how names of parameters begin that belong to the block around the attention
-
-    Examples
-    --------
     >>> source = Source(nn.Linear(2, 3), ["torch.nn.modules.linear.Linear"], "from_linear")
     >>> [tuple(parameter.shape) for parameter in source.linear("")]
     [(3, 2), (3,)]
@@ -86,8 +89,8 @@ class Source:
         names = [name.rpartition(".")[2] for name in classes]
         known = " or ".join(names[:2]) + (f" or {len(names) - 2} more" if names[2:] else "")
         raise TypeError(
-            f"{kind.__module__}.{kind.__qualname__} {self.action}; only {known} is known there: "
-            f"{_HINT}."
+            f"{kind.__module__}.{kind.__qualname__} {self.action}; only {known} is known "
+            f"there: {_HINT}."
         )
 
     def take(self, name: str) -> Any:
@@ -101,11 +104,10 @@ class Source:
             )
         return self.parameters.pop(name)
 
-    def linear(self, path: str, *, bias: bool = True) -> tuple[Tensor, Tensor | None]:
-        """Return the weight of a linear map, and its bias if it has one and may have one."""
-        name = f"{path}.bias".removeprefix(".")
+    def linear(self, path: str) -> tuple[Tensor, Tensor | None]:
+        """Return the weight of a linear map, and its bias if it has one."""
         weight = self.take(f"{path}.weight".removeprefix("."))
-        return weight, self.parameters.pop(name, None) if bias else None
+        return weight, self.parameters.pop(f"{path}.bias".removeprefix("."), None)
 
     def nothing_left(self) -> None:
         """Raise ``ValueError`` if a parameter was not taken: it may act on other inputs."""

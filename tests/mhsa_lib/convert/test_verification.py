@@ -236,7 +236,7 @@ def test_nothing_of_the_source_or_of_the_process_changes(name, training):
 def test_weights_on_meta_cannot_be_compared():
     with torch.device("meta"):
         source = nn.MultiheadAttention(12, 3)
-    with pytest.raises(ValueError, match="are on meta, so there is nothing to compare; load"):
+    with pytest.raises(ValueError, match=r"could not be compared .* meta tensor"):
         convert.from_torch(source)
     assert convert.from_torch(source, verify=False).W_O.weight.is_meta
 

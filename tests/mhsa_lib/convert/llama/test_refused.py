@@ -24,20 +24,20 @@ from tests.mhsa_lib.convert.llama.layers import each, parts, rope, source
     [
         (
             {"rope_type": "axial"},
-            "rotary positions of kind 'axial' are not converted; default, linear, "
-            "proportional, dynamic, llama3, yarn, longrope are",
+            "rotary positions of kind 'axial' are not converted without 'axial': known are "
+            "default, linear, proportional, dynamic, llama3, yarn, longrope, each with its",
         ),
         (
-            {"rope_type": "default", "partial_rotary_factor": 0.5},
-            "partial_rotary_factor=0.5 turns only a part of every head, which this attention",
+            {"rope_type": "default", "partial_rotary_factor": 0.7},
+            "LlamaAttention and its conversion differ by ",
         ),
         (
             {"rope_type": "linear"},
-            "rotary positions of kind 'linear' need 'factor', which the configuration lacks",
+            "rotary positions of kind 'linear' are not converted without 'factor': known are",
         ),
         (
             {"rope_theta": None},
-            "positions of kind 'default' need 'rope_theta', which the config",
+            "positions of kind 'default' are not converted without 'rope_theta'",
         ),
         (
             rope("longrope", long_factor=[1.0, 2.0]),
