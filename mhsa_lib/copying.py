@@ -5,7 +5,7 @@ computes the same only if every module in the source is of a class whose ``forwa
 and nothing was added to it afterwards. Hooks that only watch (``trace``) may stay.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from inspect import ismethod
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention, Grou
 from mhsa_lib.variants.latent import LatentAttention, LatentProject, LatentSplit
 
 Module = TypeVar("Module", bound=nn.Module)
-Classes = dict[str, tuple[type, ...]]
+Classes = dict[str, tuple[type[nn.Module], ...]]
 """Which classes are allowed at each path of a module, "" for itself.
 
 Where it is (), anything is allowed, and so are the modules inside. A ``Wire`` computes nothing
@@ -95,9 +95,9 @@ def check_modules(source: Any, allowed: Classes, action: str, fix: str) -> None:
     """
     modules = {"": source}
     if isinstance(source, nn.Module):
-        modules = dict(source.named_modules(remove_duplicate=False))
-    free = tuple(path + "." for path, classes in allowed.items() if path and not classes)
-    modules = {p: m for p, m in modules.items() if not f"{p}.".startswith(free)}
+        free = tuple(f"{path}." for path, classes in allowed.items() if path and not classes)
+        every = source.named_modules(remove_duplicate=False)
+        modules = {path: m for path, m in every if not f"{path}.".startswith(free)}
     for path, module in modules.items():
         classes, name = allowed.get(path, (Wire,)), _named(module)
         if not any(behaves_as(type(module), cls) for cls in classes):
@@ -185,15 +185,17 @@ def check_unchanged(
     >>> check_unchanged({"W_O": W}, "has no fused form")
     Traceback (most recent call last):
     ...
-    ValueError: W_O has a hook, print, which has no fused form: convert without it, and hook ...
+    ValueError: W_O has a hook, print, which has no fused form: undo that first (accelerate: ...
     """
     paths: dict[int, str] = {}
     kinds = set()
     whole = next(iter(modules.values()))
     for path, module in modules.items():
-        if found := _change(module, only_watches):
-            change, fix = found
-            raise ValueError(f"{path or _named(module)} has {change}, which {action}: {fix}.")
+        if change := next(_changes(module, only_watches), ""):
+            raise ValueError(
+                f"{path or _named(module)} has {change}, which {action}: undo that first "
+                f"(accelerate: remove_hook_from_module), and do it to the result."
+            )
         for name, parameter in module.named_parameters(recurse=False, remove_duplicate=False):
             here = f"{path}.{name}".removeprefix(".")
             if (first := paths.setdefault(id(parameter), here)) != here:
@@ -213,31 +215,26 @@ def check_unchanged(
         raise ValueError(f"parameters are {listed}; move them to one dtype and device first.")
 
 
-def _change(module: nn.Module, only_watches: Callable[[Any], bool]) -> tuple[str, str] | None:
-    """Return what was done to a module itself and how to undo it, or None."""
-    unhook = "convert without it, and hook the result"
+def _changes(module: nn.Module, only_watches: Callable[[Any], bool]) -> Iterator[str]:
+    """Yield what was done to a module itself."""
     for kind in type(module).__mro__:
         if kind in _FORWARDS and kind.forward is not _FORWARDS[kind]:  # type: ignore[attr-defined]
-            return "a patched forward", "restore the one that its class was written with"
+            yield "a patched forward"
     for attribute, value in vars(module).items():
         theirs = getattr(type(module), attribute, None)
         # accelerate leaves the bound method of the class behind, which changes nothing
         same = ismethod(value) and value.__self__ is module and value.__func__ is theirs
         if callable(theirs) and not same:
-            undo = "remove what put it there (accelerate: remove_hook_from_module)"
-            return f"a {attribute} of its own", undo
+            yield f"a {attribute} of its own"
     for hook in (h for table in _torch_private.hook_tables(module) for h in table.values()):
         if not only_watches(hook):
-            return f"a hook, {_named(getattr(hook, 'act', hook))}", unhook  # ``Hooks`` wraps it
+            yield f"a hook, {_named(getattr(hook, 'act', hook))}"  # ``Hooks`` wraps its act
     for key, parameter in module.named_parameters(recurse=False):
         # Another class is a sharded or quantised parameter, or one that is not loaded yet.
-        plain = type(parameter) in (nn.Parameter, Tensor) and parameter.dtype in _FLOATS
-        if not plain:
-            kind = f"{_named(parameter)} of {parameter.dtype}"
-            return f"a {kind} as {key}", "pass an attention that is whole, of plain floats"
+        if type(parameter) not in (nn.Parameter, Tensor) or parameter.dtype not in _FLOATS:
+            yield f"a {_named(parameter)} of {parameter.dtype} as {key}"
         if _torch_private.has_tensor_hooks(parameter):
-            return f"a hook on {key}", unhook
-    return None
+            yield f"a hook on {key}"
 
 
 def like(parameter: Tensor, part: Tensor) -> Tensor:

@@ -99,7 +99,7 @@ class GemmaNorm(nn.RMSNorm):
     """
 
     def reset_parameters(self) -> None:
-        # What is stored is small, so that half precision does not lose it behind the 1.
+        """Begin with the gain 1; what is stored is small, so half precision does not lose it."""
         nn.init.zeros_(self.weight)
 
     def forward(self, rows: Tensor) -> Tensor:

@@ -16,8 +16,6 @@ from mhsa_lib.tracing.wires import trace
 
 Run = Callable[[Any, Tensor, Tensor, Tensor | None], Tensor]
 """(source, x, context, allowed or None) to y; allowed is boolean, (batch, 1, query, key)."""
-Case = tuple[str, Tensor, Tensor, Any]
-"""What is compared: its name, x, context (x itself for self-attention) and mask."""
 Attention = TypeVar("Attention", bound=nn.Module)
 
 LENGTH = 24
@@ -113,7 +111,8 @@ def _differences(
             yield compared, (y - expected).abs(), expected.abs().max()
 
 
-def _cases(ours: Any, inputs: Collection[str], n: int) -> list[Case]:
+def _cases(ours: Any, inputs: Collection[str], n: int) -> list[tuple[str, Tensor, Tensor, Any]]:
+    """Return what is compared: names, x, context (x itself for self-attention) and mask."""
     generator = torch.Generator().manual_seed(0)
     x, context = (
         torch.randn(2, length, width, generator=generator, dtype=torch.float64, device="cpu")
@@ -125,7 +124,7 @@ def _cases(ours: Any, inputs: Collection[str], n: int) -> list[Case]:
     # input is scaled to scores of size 3, and one is left alone, where eps of a norm counts.
     far = x * (3 / wires["scores"].std().clamp(min=1e-6)).sqrt().clamp(1, 100)
     padded, longer = (masks.key_padding([length, max(1, n - 5)]) for length in (n, n + 1))
-    cases: dict[str, list[Case]] = {
+    cases: dict[str, list[Any]] = {
         "causal": [
             ("self-attention under a causal mask", far, far, masks.causal),
             ("self-attention under a causal and a padding mask", x, x, masks.causal & padded),
