@@ -9,14 +9,13 @@ from typing import Any
 from torch import Tensor
 
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.source import Source, classes, fill
+from mhsa_lib.convert.source import Source, fill, full_names
 from mhsa_lib.convert.verification import additive, converted
 
 # Models with the same parts may have further inputs, which a comparison that does not pass
 # them would not see (RoFormer's positions, LayoutLMv3's boxes). So these are named.
 CLASSES = (
-    "transformers.models.lxmert.modeling_lxmert.LxmertSelfAttentionLayer",
-    *classes(
+    *full_names(
         "bert:Bert roberta:Roberta electra:Electra align:AlignText altclip:AltRoberta "
         "bert_generation:BertGeneration blip_text:BlipText bridgetower:BridgeTower "
         "camembert:Camembert canine:Canine chinese_clip:ChineseCLIPText clap:ClapText "
@@ -25,6 +24,7 @@ CLASSES = (
         "roc_bert:RoCBert splinter:Splinter superglue:SuperGlue tapas:Tapas "
         "visual_bert:VisualBert xlm_roberta:XLMRoberta xlm_roberta_xl:XLMRobertaXL xmod:Xmod"
     ),
+    "transformers.models.lxmert.modeling_lxmert.LxmertSelfAttentionLayer",
 )
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from mhsa_lib import copying
 from mhsa_lib.convert.rope_config import rotary, run_with_rotation
-from mhsa_lib.convert.source import Source, classes
+from mhsa_lib.convert.source import Source, full_names
 from mhsa_lib.convert.verification import converted
 from mhsa_lib.rope.rotary import HALVES, INTERLEAVED
 from mhsa_lib.variants.latent import LatentAttention
 
-CLASSES = classes("deepseek_v2:DeepseekV2 deepseek_v3:DeepseekV3")
+CLASSES = full_names("deepseek_v2:DeepseekV2 deepseek_v3:DeepseekV3")
 
 
 def from_deepseek(source: Any, *, verify: bool = True) -> LatentAttention:

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.source import Source, classes, fill
+from mhsa_lib.convert.source import Source, fill, full_names
 from mhsa_lib.convert.verification import LENGTH, additive, converted
 
-CLASSES = classes("gpt2:GPT2 imagegpt:ImageGPT decision_transformer:DecisionTransformerGPT2")
+CLASSES = full_names("gpt2:GPT2 imagegpt:ImageGPT decision_transformer:DecisionTransformerGPT2")
 
 
 def from_gpt2(source: Any, *, verify: bool = True) -> MultiHeadAttention:

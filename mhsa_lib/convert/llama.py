@@ -13,13 +13,13 @@ from torch import nn
 from mhsa_lib import copying
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.convert.rope_config import rotary, run_with_rotation
-from mhsa_lib.convert.source import Source, classes, fill
+from mhsa_lib.convert.source import Source, fill, full_names
 from mhsa_lib.convert.verification import converted
 from mhsa_lib.rope.rotary import HALVES, RotarySplit
 from mhsa_lib.stages import Project
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention
 
-CLASSES = classes(
+CLASSES = full_names(
     "llama:Llama mistral:Mistral qwen2:Qwen2 qwen3:Qwen3 gemma:Gemma gemma2:Gemma2 "
     "gemma3:Gemma3 phi3:Phi3 olmo2:Olmo2 gpt_oss:GptOss"
 )

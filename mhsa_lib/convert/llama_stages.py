@@ -99,7 +99,7 @@ class GemmaNorm(nn.RMSNorm):
     """
 
     def reset_parameters(self) -> None:
-        """Begin with the gain 1; what is stored is small, so half precision does not lose it."""
+        """Begin with a gain of 1, stored as 0: half precision keeps what is small."""
         nn.init.zeros_(self.weight)
 
     def forward(self, rows: Tensor) -> Tensor:

@@ -72,6 +72,7 @@ def _read_by(heads: list[int], attention: MultiHeadAttention) -> list[int]:
     n_kv_heads = getattr(attention.split, "n_kv_heads", attention.n_heads)
     group = checks.divides(n_heads=attention.n_heads, n_kv_heads=n_kv_heads)
     sizes = Counter(head // group for head in heads)
+    # Afterwards query head h reads KV head h // group again, so one size has to fit all.
     if len(set(sizes.values())) > 1:
         left = ", ".join(f"{size} of key head {kv}" for kv, size in sizes.items())
         raise ValueError(

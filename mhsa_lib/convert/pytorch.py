@@ -59,7 +59,8 @@ def _build(source: Source) -> MultiHeadAttention:
 
 
 def _run(source: Any, x: Tensor, context: Tensor, allowed: Tensor | None) -> Tensor:
-    source.batch_first = True
+    source.batch_first = True  # of the copy that is compared
     if allowed is not None:
+        # Here True means blocked, and heads are counted with the texts of the batch.
         allowed = ~allowed.expand(-1, source.num_heads, -1, -1).flatten(0, 1)
     return source(x, context, context, attn_mask=allowed)[0]

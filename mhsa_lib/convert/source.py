@@ -23,10 +23,10 @@ _HINT = (
 )
 
 
-def classes(pairs: str) -> tuple[str, ...]:
-    """Return full names of attentions of transformers from ends of their modules and names.
+def full_names(pairs: str) -> tuple[str, ...]:
+    """Return the attentions of transformers for pairs of a module's end and a model's name.
 
-    >>> classes("clap_text:Clap")
+    >>> full_names("clap_text:Clap")
     ('transformers.models.clap.modeling_clap_text.ClapAttention',)
     """
     return tuple(
