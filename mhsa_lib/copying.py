@@ -1,12 +1,11 @@
 """Weights copied into a new module, and the check that comes before: is the old one known?
 
-An attention of ours that is rewritten (fused, sharded, pruned) is read by the names of its
-parameters. The copy computes the same only if every module in the source is of a class whose
-``forward`` we know, and nothing was added to it afterwards: a hook, a parametrization, a method
-of its own. Hooks that only watch (``trace``) are no reason to refuse.
+What is rewritten (fused, sharded, pruned) is read by the names of its parameters. The copy
+computes the same only if every module in the source is of a class whose ``forward`` we know,
+and nothing was added to it afterwards. Hooks that only watch (``trace``) may stay.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from inspect import ismethod
 from typing import Any, TypeVar
@@ -17,21 +16,21 @@ from torch import Tensor, nn
 from mhsa_lib import _torch_private
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.rope.rotary import Rotary, RotarySplit
-from mhsa_lib.stages import Attend, Concat, Project, Split, Wire, maps_of
+from mhsa_lib.stages import Attend, Concat, Project, Split, Wire
 from mhsa_lib.tracing.hooks import changes_nothing
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention, GroupedSplit
 from mhsa_lib.variants.latent import LatentAttention, LatentProject, LatentSplit
 
 Module = TypeVar("Module", bound=nn.Module)
-Classes = dict[str, tuple[type, ...]]
+Classes = dict[str, tuple[type[nn.Module], ...]]
 """Which classes are allowed at each path of a module, "" for itself.
 
-Where it is (), anything is allowed, and so are the modules inside.
+Where it is (), anything is allowed, and so are the modules inside. A ``Wire`` computes nothing
+and is allowed at every other path.
 """
 
 _AFTER_SPLIT: Classes = {
     "attend": (Attend, GroupedAttend),
-    **dict.fromkeys(("attend.scores", "attend.weights"), (Wire,)),
     "attend.dropout": (nn.Dropout,),
     "concat": (Concat,),
     "W_O": (nn.Linear,),
@@ -53,8 +52,8 @@ _NORMS = nn.Identity, nn.RMSNorm, nn.LayerNorm
 ROTARY: Classes = STANDARD | {
     "split": (Split, GroupedSplit, RotarySplit),
     "split.rotary": (Rotary,),
-    **dict.fromkeys(("split.q_norm", "split.k_norm"), _NORMS),
-    **dict.fromkeys(("split.q_heads", "split.k_heads"), (Wire,)),
+    "split.q_norm": _NORMS,
+    "split.k_norm": _NORMS,
 }
 LATENT: Classes = {
     "": (LatentAttention,),
@@ -71,19 +70,21 @@ LATENT: Classes = {
 # A patched forward may carry the old one's name (functools.wraps), so names prove nothing; the
 # functions themselves are noted when this module is imported.
 _FORWARDS: dict[type, Any] = {
-    kind: getattr(kind, "forward", None)
-    for kinds in (*ROTARY.values(), *LATENT.values())
+    kind: kind.forward
+    for table in (ROTARY, LATENT)
+    for kinds in table.values()
     for kind in kinds
 }
 _HARMLESS = {"__init__", "__annotate__", "__annotate_func__", "extra_repr", "reset_parameters"}
+_FLOATS = torch.float16, torch.bfloat16, torch.float32, torch.float64
 
 
 def check_modules(source: Any, allowed: Classes, action: str, fix: str) -> None:
     """Raise unless every module in ``source`` is of a class allowed at its path, unchanged.
 
     ``action`` says what cannot be done ("has no fused form"), ``fix`` is the repair. Raises
-    ``TypeError`` for the class of the source, ``ValueError`` for a part of it, for anything
-    that was added, and for parameters that are shared or differ in dtype or device.
+    ``TypeError`` for the class of the source, ``ValueError`` for a part of it and as
+    ``check_unchanged`` does.
 
     >>> adapted = nn.Sequential(nn.Linear(2, 2), nn.Dropout())
     >>> allowed = {"": (nn.Sequential,), "0": (nn.Linear,)}
@@ -94,25 +95,17 @@ def check_modules(source: Any, allowed: Classes, action: str, fix: str) -> None:
     """
     modules = {"": source}
     if isinstance(source, nn.Module):
-        modules = dict(source.named_modules(remove_duplicate=False))
-    free = tuple(path + "." for path, classes in allowed.items() if path and not classes)
-    modules = {p: m for p, m in modules.items() if not f"{p}.".startswith(free)}
+        free = tuple(f"{path}." for path, classes in allowed.items() if path and not classes)
+        every = source.named_modules(remove_duplicate=False)
+        modules = {path: m for path, m in every if not f"{path}.".startswith(free)}
     for path, module in modules.items():
-        classes, name = allowed.get(path, ()), _named(module)
-        kind = next((cls for cls in classes if behaves_as(type(module), cls)), None)
-        if kind is None:
-            known = " or ".join(cls.__name__ for cls in classes)
+        classes, name = allowed.get(path, (Wire,)), _named(module)
+        if not any(behaves_as(type(module), cls) for cls in classes):
+            known = " or ".join(cls.__name__ for cls in allowed.get(path, ()))
             known = f"only {known} is" if known else "nothing is"
             where, error = (f"{path}={name}", ValueError) if path else (name, TypeError)
             raise error(f"{where} {action}; {known} known there: {fix}.")
-        forward = getattr(kind, "forward", None)
-        if forward is not _FORWARDS.get(kind, forward):
-            raise ValueError(
-                f"{path or name} has a patched forward, which {action}: restore the one that "
-                f"its class was written with."
-            )
-        check_unchanged(module, path or name, action)
-    check_parameters(modules)
+    check_unchanged(modules, action)
 
 
 def check_stages(attention: Any, action: str, fix: str, allowed: Classes = STANDARD) -> None:
@@ -141,20 +134,13 @@ def check_stages(attention: Any, action: str, fix: str, allowed: Classes = STAND
         "W_O": (attention.d_model, d_heads),
     }.items():
         if allowed[name]:
-            check_shape(name, attention.get_submodule(name).weight, wanted)
+            _check_shape(name, attention.get_submodule(name).weight, wanted)
     if not isinstance(attention.attend.scale, int | float):
         kind = _named(attention.attend.scale)
         raise ValueError(f"attend.scale is a {kind}, which {action}: make it a float.")
 
 
-def check_shape(name: str, given: Tensor, wanted: tuple[int, ...]) -> None:
-    """Raise ``ValueError`` unless a parameter has the shape that the sizes call for.
-
-    >>> check_shape("W_O", torch.zeros(2, 3), (2, 2))
-    Traceback (most recent call last):
-    ...
-    ValueError: W_O has shape (2, 3), not (2, 2), which d_model, d_context, n_heads and ...
-    """
+def _check_shape(name: str, given: Tensor, wanted: tuple[int, ...]) -> None:
     if tuple(given.shape) != wanted:
         raise ValueError(
             f"{name} has shape {tuple(given.shape)}, not {wanted}, which d_model, d_context, "
@@ -172,87 +158,83 @@ def behaves_as(kind: type, known: type) -> bool:
     >>> behaves_as(nn.Linear, nn.Linear), behaves_as(nn.Linear, nn.Module)
     (True, False)
     """
-    if known not in kind.__mro__:
-        return False
-    i = kind.__mro__.index(known)
-    own = {name: value for base in kind.__mro__[:i] for name, value in vars(base).items()}
-    changed = any(
-        callable(value) or not name.startswith("__")
-        for name, value in own.items()
-        if name not in _HARMLESS
-    )
-    # A mixin listed after the known class changes what its super() is.
-    return not changed and kind.__mro__[i:] == known.__mro__
+    depth = len(kind.__mro__) - len(known.__mro__)
+    own = {
+        name
+        for base in kind.__mro__[: max(depth, 0)]
+        for name, value in vars(base).items()
+        if callable(value) or not name.startswith("__")
+    }
+    # The whole order counts: a mixin listed after the known class changes what its super() is.
+    return own <= _HARMLESS and kind.__mro__[max(depth, 0) :] == known.__mro__
 
 
-def _only_watches(hook: Any) -> bool:
-    # transformers leaves such hooks on every attention of a model that was ever asked for its
-    # weights; they copy outputs and change none.
-    collects = getattr(hook, "__module__", None) == "transformers.utils.output_capturing"
-    return collects or changes_nothing(hook)
+def check_unchanged(
+    modules: Mapping[str, nn.Module],
+    action: str,
+    only_watches: Callable[[Any], bool] = changes_nothing,
+) -> None:
+    """Raise ``ValueError`` for what was done to modules, by path, after they were written.
 
-
-def check_unchanged(module: nn.Module, name: str, action: str) -> None:
-    """Raise ``ValueError`` for what was done to a module after its class was written.
-
-    A hook or a method of the module's own may act only in training, only in the backward pass
-    or only on some inputs, so that no comparison of outputs can be trusted to show it.
+    A hook or a method of a module's own may act only in training, only in the backward pass or
+    only on some inputs, shared parameters would learn apart, and quantised ones hold other
+    numbers: no comparison of outputs shows that.
 
     >>> W = nn.Linear(2, 2)
     >>> handle = W.register_forward_hook(print)
-    >>> check_unchanged(W, "W_O", "has no fused form")
+    >>> check_unchanged({"W_O": W}, "has no fused form")
     Traceback (most recent call last):
     ...
-    ValueError: W_O has a hook, print, which has no fused form: convert without it, and hook ...
-    """
-    change = ""
-    for attribute, value in vars(module).items():
-        theirs = getattr(type(module), attribute, None)
-        # accelerate leaves the bound method of the class behind, which changes nothing
-        same = ismethod(value) and value.__self__ is module and value.__func__ is theirs
-        if callable(theirs) and not same:
-            change, fix = f"a {attribute} of its own", "remove what put it there (accelerate: "
-            fix += "remove_hook_from_module)"
-    for hook in (h for table in _torch_private.hook_tables(module) for h in table.values()):
-        if not (change or _only_watches(hook)):
-            change = f"a hook, {_named(getattr(hook, 'act', hook))}"  # ``Hooks`` wraps its act
-            fix = "convert without it, and hook the result"
-    for key, parameter in module.named_parameters(recurse=False):
-        if type(parameter) not in (nn.Parameter, Tensor):  # sharded, or quantised
-            change, fix = f"a {_named(parameter)} as {key}", "pass an attention that is whole"
-        elif _torch_private.has_tensor_hooks(parameter):
-            change, fix = f"a hook on {key}", "convert without it, and hook the result"
-    if change:
-        raise ValueError(f"{name} has {change}, which {action}: {fix}.")
-
-
-def check_parameters(modules: Mapping[str, nn.Module]) -> None:
-    """Raise ``ValueError`` for several dtypes or devices, shared parameters, or mixed modes.
-
-    >>> W = nn.Linear(2, 2)
-    >>> check_parameters({"": nn.ModuleList([W]), "0": W})
+    ValueError: W_O has a hook, print, which has no fused form: undo that first (accelerate: ...
     """
     paths: dict[int, str] = {}
     kinds = set()
+    whole = next(iter(modules.values()))
     for path, module in modules.items():
+        if change := next(_changes(module, only_watches), ""):
+            raise ValueError(
+                f"{path or _named(module)} has {change}, which {action}: undo that first "
+                f"(accelerate: remove_hook_from_module), and do it to the result."
+            )
         for name, parameter in module.named_parameters(recurse=False, remove_duplicate=False):
             here = f"{path}.{name}".removeprefix(".")
-            # The copies of a shared parameter would learn apart, which no forward pass shows.
             if (first := paths.setdefault(id(parameter), here)) != here:
                 raise ValueError(
                     f"{here} is {first}, one parameter at two places; make it another, "
                     f"with copy.deepcopy({path.rpartition('.')[2] or name})."
                 )
             kinds.add((parameter.dtype, parameter.device))
-        other_mode = module.training is not modules[""].training
+        other_mode = module.training is not whole.training
         if other_mode and isinstance(module, nn.Dropout) and module.p:
             raise ValueError(
                 f"{path} is in another mode than the attention; call train() or eval() on "
                 f"the whole."
             )
     if len(kinds) > 1:
-        found = ", ".join(sorted(f"{dtype} on {device}" for dtype, device in kinds))
-        raise ValueError(f"parameters are {found}; move them to one dtype and device first.")
+        listed = ", ".join(sorted(f"{dtype} on {device}" for dtype, device in kinds))
+        raise ValueError(f"parameters are {listed}; move them to one dtype and device first.")
+
+
+def _changes(module: nn.Module, only_watches: Callable[[Any], bool]) -> Iterator[str]:
+    """Yield what was done to a module itself."""
+    for kind in type(module).__mro__:
+        if kind in _FORWARDS and kind.forward is not _FORWARDS[kind]:  # type: ignore[attr-defined]
+            yield "a patched forward"
+    for attribute, value in vars(module).items():
+        theirs = getattr(type(module), attribute, None)
+        # accelerate leaves the bound method of the class behind, which changes nothing
+        same = ismethod(value) and value.__self__ is module and value.__func__ is theirs
+        if callable(theirs) and not same:
+            yield f"a {attribute} of its own"
+    for hook in (h for table in _torch_private.hook_tables(module) for h in table.values()):
+        if not only_watches(hook):
+            yield f"a hook, {_named(getattr(hook, 'act', hook))}"  # ``Hooks`` wraps its act
+    for key, parameter in module.named_parameters(recurse=False):
+        # Another class is a sharded or quantised parameter, or one that is not loaded yet.
+        if type(parameter) not in (nn.Parameter, Tensor) or parameter.dtype not in _FLOATS:
+            yield f"a {_named(parameter)} of {parameter.dtype} as {key}"
+        if _torch_private.has_tensor_hooks(parameter):
+            yield f"a hook on {key}"
 
 
 def like(parameter: Tensor, part: Tensor) -> Tensor:
@@ -276,41 +258,36 @@ def split_rows(parameter: Tensor | None, widths: Sequence[int]) -> list[Any]:
     return [like(parameter, part) for part in parameter.split(list(widths))]
 
 
-def write(to: Tensor, given: Tensor) -> None:
-    """Overwrite a parameter; it learns afterwards if ``given`` does.
+def copy_parameter(to: nn.Module, name: str, given: Tensor | None) -> None:
+    """Give a module a copy of a parameter, in its dtype; it learns if ``given`` does.
 
     >>> norm = nn.RMSNorm(2)
-    >>> write(norm.weight, torch.tensor([1.0, 2.0]))
+    >>> copy_parameter(norm, "weight", torch.tensor([1.0, 2.0]))
     >>> norm.weight.tolist(), norm.weight.requires_grad
     ([1.0, 2.0], False)
     """
-    with torch.no_grad():
-        to.copy_(given)
-    to.requires_grad_(given.requires_grad)
+    if given is not None:
+        given = nn.Parameter(given.detach().clone(), given.requires_grad)
+    setattr(to, name, given)
 
 
 def copy_linear(
     to: nn.Linear, weight: Tensor, bias: Tensor | None, name: str = "the map"
 ) -> None:
-    """Fill a linear map; without a bias it has none afterwards.
+    """Fill a linear map, called ``name`` in errors; without a bias it has none afterwards.
 
-    A bias of zeros would be the same function, but it would learn to be another. ``name`` is
-    what the error of ``check_shape`` calls the map.
+    A bias of zeros would be the same function, but it would learn to be another.
 
     >>> W = nn.Linear(2, 2)
     >>> copy_linear(W, torch.eye(2).requires_grad_(), None)
     >>> W(torch.ones(2)).tolist(), W.weight.requires_grad, W.bias
     ([1.0, 1.0], True, None)
     """
-    if bias is None:
-        to.bias = None  # type: ignore[assignment]
-    elif to.bias is None:
-        to.bias = nn.Parameter(weight.new_empty(to.out_features))
-    for part, given in {"weight": weight, "bias": bias}.items():
-        if given is not None:
-            mine = getattr(to, part)
-            check_shape(f"{name}.{part}", given, tuple(mine.shape))
-            write(mine, given)
+    _check_shape(f"{name}.weight", weight, (to.out_features, to.in_features))
+    if bias is not None:
+        _check_shape(f"{name}.bias", bias, (to.out_features,))
+    copy_parameter(to, "weight", weight)
+    copy_parameter(to, "bias", bias)
 
 
 def keep_features(W: nn.Linear, axis: int, kept: Sequence[int]) -> None:
@@ -324,22 +301,8 @@ def keep_features(W: nn.Linear, axis: int, kept: Sequence[int]) -> None:
     index = torch.tensor(kept, device=W.weight.device)
     for name in ("weight", "bias") if axis == 0 and W.bias is not None else ("weight",):
         whole = getattr(W, name)
-        part = whole.detach().index_select(axis, index)
-        setattr(W, name, nn.Parameter(part, whole.requires_grad))
+        copy_parameter(W, name, like(whole, whole.index_select(axis, index)))
     W.out_features, W.in_features = W.weight.shape
-
-
-def fill(attention: MultiHeadAttention, weights: Sequence[Any], biases: Sequence[Any]) -> None:
-    """Copy into W_Q, W_K, W_V and W_O, in this order.
-
-    >>> mha, W = MultiHeadAttention(2, 1), nn.Linear(2, 2)
-    >>> fill(mha, [W.weight] * 4, [None, None, None, W.bias])
-    >>> torch.equal(mha.W_O.bias, W.bias)
-    True
-    """
-    maps = maps_of(attention).items()
-    for (name, to), weight, bias in zip(maps, weights, biases, strict=True):
-        copy_linear(to, weight, bias, name)
 
 
 def copied(module: Module, shared: dict[int, Any] | None = None) -> Module:
@@ -355,6 +318,6 @@ def copied(module: Module, shared: dict[int, Any] | None = None) -> Module:
     """
     new = deepcopy(module, shared)
     for hooks in (t for each in new.modules() for t in _torch_private.hook_tables(each)):
-        for key in [key for key, hook in hooks.items() if _only_watches(hook)]:
+        for key in [key for key, hook in hooks.items() if changes_nothing(hook)]:
             del hooks[key]
     return new

@@ -1,13 +1,12 @@
 """Attention of PyTorch, BERT, GPT-2, Llama and DeepSeek, converted with its weights.
 
-Each family is a map of names: the configuration and the parameters of a source become ours
-(``source`` reads them, ``rope_config`` the rotary positions, ``llama_stages`` are stages that
-only Llama's relatives have). Then source and result are run once on random input and compared
-(``verification``), so a source needs a forward that works; ``verify=False`` leaves that out.
-``prune`` removes heads, ``grouping`` merges key and value heads into fewer.
+Each family is a map of names. Source and result are then run once on random input and compared
+(``verify=False`` leaves that out). Only attention is converted: residual connections, LayerNorm
+and dropout on the output stay behind with the block around it. What is frozen stays frozen.
 
-Only attention is converted. Residual connections, LayerNorm and dropout on the output belong
-to the block around it and stay behind; each function says what the result must equal.
+Each function raises ``TypeError`` for a class that it does not know, and ``ValueError`` for
+anything that was added to the source, such as adapters (merge them first), for parameters
+without a place in ours, and with ``verify`` for a source that gives other numbers.
 """
 
 from mhsa_lib.convert.bert import from_bert as from_bert

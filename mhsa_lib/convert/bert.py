@@ -1,9 +1,5 @@
 """BERT's attention in our five stages, and that of its relatives which compute the same.
 
-Many models of the transformers library carry a copy of BERT's attention under a name of their
-own. Others have the same parts and further inputs, which a comparison that does not pass them
-would not see (RoFormer's positions, LayoutLMv3's boxes). So those that were compared are named.
-
 Source: Devlin et al., "BERT", arXiv 1810.04805.
 """
 
@@ -12,44 +8,35 @@ from typing import Any
 
 from torch import Tensor
 
-from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.source import MODELS, Source
+from mhsa_lib.convert.source import Source, fill, full_names
 from mhsa_lib.convert.verification import additive, converted
 
-RELATIVES = """
-bert:Bert roberta:Roberta electra:Electra align:AlignText altclip:AltRoberta
-bert_generation:BertGeneration blip_text:BlipText bridgetower:BridgeTower camembert:Camembert
-canine:Canine chinese_clip:ChineseCLIPText clap:ClapText data2vec_text:Data2VecText ernie:Ernie
-git:Git layoutlm:LayoutLM markuplm:MarkupLM megatron_bert:MegatronBert rembert:RemBert
-roberta_prelayernorm:RobertaPreLayerNorm roc_bert:RoCBert splinter:Splinter
-superglue:SuperGlue tapas:Tapas visual_bert:VisualBert xlm_roberta:XLMRoberta
-xlm_roberta_xl:XLMRobertaXL xmod:Xmod
-"""
-"""Ends of module names, and how the names of their classes begin."""
-
+# Models with the same parts may have further inputs, which a comparison that does not pass
+# them would not see (RoFormer's positions, LayoutLMv3's boxes). So these are named.
 CLASSES = (
-    *(
-        f"{MODELS}{end.removesuffix('_text')}.modeling_{end}.{name}Attention"
-        for end, name in (pair.split(":") for pair in RELATIVES.split())
+    *full_names(
+        "bert:Bert roberta:Roberta electra:Electra align:AlignText altclip:AltRoberta "
+        "bert_generation:BertGeneration blip_text:BlipText bridgetower:BridgeTower "
+        "camembert:Camembert canine:Canine chinese_clip:ChineseCLIPText clap:ClapText "
+        "data2vec_text:Data2VecText ernie:Ernie git:Git layoutlm:LayoutLM markuplm:MarkupLM "
+        "megatron_bert:MegatronBert rembert:RemBert roberta_prelayernorm:RobertaPreLayerNorm "
+        "roc_bert:RoCBert splinter:Splinter superglue:SuperGlue tapas:Tapas "
+        "visual_bert:VisualBert xlm_roberta:XLMRoberta xlm_roberta_xl:XLMRobertaXL xmod:Xmod"
     ),
-    f"{MODELS}lxmert.modeling_lxmert.LxmertSelfAttentionLayer",
+    "transformers.models.lxmert.modeling_lxmert.LxmertSelfAttentionLayer",
 )
 
 
 def from_bert(source: Any, *, verify: bool = True) -> MultiHeadAttention:
-    """Convert a Hugging Face ``BertAttention``: query, key, value and the output's dense map.
+    """Convert a Hugging Face ``BertAttention``, or that of one of its relatives (``CLASSES``).
 
     ``convert.from_bert(m)(x)`` equals ``m.output.dense(m.self(x)[0])``, and
     ``convert.from_bert(m)(x, context)`` the same of ``m.self(x, context)`` where that is a
     cross-attention. Masks are not part of the weights: give ours the one that the model makes.
-    Not converted: the dropout, residual and LayerNorm of ``m.output``. What is frozen stays
-    frozen.
 
-    The classes of ``RELATIVES`` compute the same; others are refused, with ``TypeError``.
-    ``ValueError`` for parameters without a place in ours (relative positions), for anything
-    that was added, for the chunks of CANINE's local attention, and with ``verify`` for a source
-    that gives other numbers.
+    Raises as ``mhsa_lib.convert`` says, and ``ValueError`` for relative positions and for the
+    chunks of CANINE's local attention.
     """
     outside = ("output.LayerNorm.", "LayerNorm.", "ln.", "self_attn_layer_norm.")
     read = Source(source, CLASSES, "from_bert", (*outside, "output.dropout."))
@@ -71,11 +58,11 @@ def _build(source: Source) -> MultiHeadAttention:
         d_head=d_head,
         d_context=inner.key.in_features,
         dropout=getattr(inner, "attention_dropout", inner.dropout.p),
-    ).to(dense.weight)
+    )
     attention.attend.scale = getattr(inner, "scaling", d_head**-0.5)
     paths = "self.query", "self.key", "self.value", "output.dense"
     weights, biases = zip(*map(source.linear, paths), strict=True)
-    copying.fill(attention, weights, biases)
+    fill(attention, weights, biases)
     return attention
 
 

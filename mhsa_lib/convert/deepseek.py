@@ -9,15 +9,12 @@ from typing import Any
 
 from mhsa_lib import copying
 from mhsa_lib.convert.rope_config import rotary, run_with_rotation
-from mhsa_lib.convert.source import MODELS, Source
+from mhsa_lib.convert.source import Source, full_names
 from mhsa_lib.convert.verification import converted
 from mhsa_lib.rope.rotary import HALVES, INTERLEAVED
 from mhsa_lib.variants.latent import LatentAttention
 
-CLASSES = tuple(
-    f"{MODELS}deepseek_{v}.modeling_deepseek_{v}.Deepseek{v.upper()}Attention"
-    for v in ("v2", "v3")
-)
+CLASSES = full_names("deepseek_v2:DeepseekV2 deepseek_v3:DeepseekV3")
 
 
 def from_deepseek(source: Any, *, verify: bool = True) -> LatentAttention:
@@ -25,15 +22,11 @@ def from_deepseek(source: Any, *, verify: bool = True) -> LatentAttention:
 
     ``from_deepseek(m)(x, mask=masks.causal)`` equals ``m(x, …)[0]`` with positions from 0 and
     the model's causal mask. Pairs of rotary features are neighbours, or the halves where V3's
-    configuration says ``rope_interleave=False``. Their frequencies are scaled as the
-    configuration says, by YaRN in every published checkpoint; its factor in the softmax
-    (``mscale_all_dim``) comes along in ``attend.scale``, which is ``m.scaling``. For a
-    scaling that depends on the length of the text see ``from_llama``.
+    configuration says ``rope_interleave=False``. Their frequencies are scaled as in
+    ``from_llama``, by YaRN in every published checkpoint; its factor in the softmax
+    (``mscale_all_dim``) comes along in ``attend.scale``, which is ``m.scaling``.
 
-    Not converted: other classes, such as those that a checkpoint brings along
-    (``TypeError``); anything that was added, such as adapters (merge them first) or a bias that
-    V2 and V3 have no place for, latents wider than the model, and with ``verify`` a source that
-    gives other numbers (``ValueError``).
+    Raises as ``mhsa_lib.convert`` says, and ``ValueError`` for latents wider than the model.
     """
     read = Source(source, CLASSES, "from_deepseek")
     return converted(read, _build, run_with_rotation, inputs=("causal",), verify=verify)
@@ -44,12 +37,6 @@ def _build(source: Source) -> LatentAttention:
     # V2 pairs neighbours whatever its configuration says.
     halves = source.name == "DeepseekV3Attention" and not m.config.rope_interleave
     pairing = HALVES if halves else INTERLEAVED
-    compressed = m.q_lora_rank is not None
-    queries, latents = (
-        source.linear("q_a_proj" if compressed else "q_proj"),
-        source.linear("kv_a_proj_with_mqa"),
-    )
-    output = source.linear("o_proj")
     ours = LatentAttention(
         m.o_proj.out_features,
         m.num_heads,
@@ -58,23 +45,25 @@ def _build(source: Source) -> LatentAttention:
         d_q_latent=m.q_lora_rank,
         d_head=m.v_head_dim,
         d_nope=m.qk_nope_head_dim,
-        bias=any(bias is not None for _, bias in (queries, latents, output)),
         dropout=m.attention_dropout,
         rotary=partial(rotary, m.config, pairing=pairing),
-    ).to(output[0])
+    )
     ours.attend.scale = m.scaling
-    project, split, W_Q = ours.project, ours.split, ours.project.W_Q
-    norms = {"kv_a_layernorm": project.norm}
-    if compressed:
-        copying.copy_linear(W_Q.W_UQ, *source.linear("q_b_proj", bias=False))
-        W_Q, norms["q_a_layernorm"] = W_Q.W_DQ, W_Q.norm
-    for linear, given in ((W_Q, queries), (project.W_DKV, latents), (ours.W_O, output)):
-        copying.copy_linear(linear, *given)
+    W_Q, split = ours.project.W_Q, ours.split
+    linears = {"kv_a_proj_with_mqa": ours.project.W_DKV, "o_proj": ours.W_O}
+    norms = {"kv_a_layernorm": ours.project.norm}
+    if m.q_lora_rank is None:
+        linears["q_proj"] = W_Q
+    else:
+        linears["q_a_proj"], norms["q_a_layernorm"] = W_Q.W_DQ, W_Q.norm
+        copying.copy_linear(W_Q.W_UQ, source.take("q_b_proj.weight"), None)
+    for path, linear in linears.items():
+        copying.copy_linear(linear, *source.linear(path))
     for path, norm in norms.items():
         norm.eps = m.get_submodule(path).variance_epsilon
-        copying.write(norm.weight, source.take(f"{path}.weight"))
+        copying.copy_parameter(norm, "weight", source.take(f"{path}.weight"))
     # The rows of kv_b_proj alternate: of each head first its key, then its value.
-    both, _ = source.linear("kv_b_proj", bias=False)
+    both = source.take("kv_b_proj.weight")
     widths = [m.qk_nope_head_dim, m.v_head_dim]
     heads = both.detach().unflatten(0, (m.num_heads, sum(widths))).split(widths, dim=1)
     for linear, weight in zip((split.W_UK, split.W_UV), heads, strict=True):

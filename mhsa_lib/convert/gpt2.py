@@ -9,18 +9,10 @@ from torch import Tensor
 
 from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.source import MODELS, Source
+from mhsa_lib.convert.source import Source, fill, full_names
 from mhsa_lib.convert.verification import LENGTH, additive, converted
 
-CLASSES = tuple(
-    f"{MODELS}{name}"
-    for name in (
-        "gpt2.modeling_gpt2.GPT2Attention",
-        "gpt2.modeling_gpt2.GPT2SdpaAttention",
-        "imagegpt.modeling_imagegpt.ImageGPTAttention",
-        "decision_transformer.modeling_decision_transformer.DecisionTransformerGPT2Attention",
-    )
-)
+CLASSES = full_names("gpt2:GPT2 imagegpt:ImageGPT decision_transformer:DecisionTransformerGPT2")
 
 
 def from_gpt2(source: Any, *, verify: bool = True) -> MultiHeadAttention:
@@ -28,17 +20,15 @@ def from_gpt2(source: Any, *, verify: bool = True) -> MultiHeadAttention:
 
     ``convert.from_gpt2(m)(x, mask=masks.causal)`` equals ``m(x)[0]`` as the model calls it,
     with its causal mask: the mask is not part of the weights, give it to ours. So do the copies
-    in ImageGPT and the Decision Transformer. ``c_attn`` stores the transpose of ``nn.Linear``'s
-    layout. What is frozen stays frozen. Not converted: dropout after ``c_proj``; another class
-    (``TypeError``); cross-attention, anything that was added, and with ``verify`` a source that
-    gives other numbers (``ValueError``).
+    in ImageGPT and the Decision Transformer. Raises as ``mhsa_lib.convert`` says, and
+    ``ValueError`` for cross-attention.
     """
     read = Source(source, CLASSES, "from_gpt2", ("resid_dropout.",))
     if source.is_cross_attention:
         raise ValueError(
             f"this {read.name} is a cross-attention; only self-attention is converted."
         )
-    # Older classes hold a triangle of ones for the longest text, and take no longer one.
+    # ImageGPT holds a triangle of ones for its longest text, and takes no longer one.
     length = min([LENGTH, *(m.shape[-1] for n, m in source.named_buffers() if n == "bias")])
     return converted(read, _build, _run, inputs=("causal",), verify=verify, length=length)
 
@@ -48,18 +38,18 @@ def _build(source: Source) -> MultiHeadAttention:
     (packed, biases), (output, bias) = source.linear("c_attn"), source.linear("c_proj")
     attention = MultiHeadAttention(
         output.shape[1], m.num_heads, d_head=m.head_dim, dropout=m.attn_dropout.p
-    ).to(output)
+    )
     attention.attend.scale = getattr(m, "scaling", _scaling(m))
     widths = [m.num_heads * m.head_dim] * 3
     # Conv1D stores (input, output), the transpose of nn.Linear's weight.
     weights = copying.split_rows(copying.like(packed, packed.T), widths)
     weights.append(copying.like(output, output.T))
-    copying.fill(attention, weights, [*copying.split_rows(biases, widths), bias])
+    fill(attention, weights, [*copying.split_rows(biases, widths), bias])
     return attention
 
 
 def _scaling(source: Any) -> float:
-    """Return the factor on the scores, where the class computes it as it goes."""
+    """Return the factor on the scores, where the class computes it as it goes (ImageGPT)."""
     scale = source.head_dim**-0.5 if source.scale_attn_weights else 1.0
     by_layer = source.scale_attn_by_inverse_layer_idx
     return scale / (source.layer_idx + 1) if by_layer else scale

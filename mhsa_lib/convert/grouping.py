@@ -22,6 +22,8 @@ Merge = Callable[[Tensor], Tensor]
 
 The columns are d_model, and one more for the bias where there is one.
 """
+# The norms of heads come along as they are, whatever they compute.
+_KNOWN: copying.Classes = copying.ROTARY | {"split.q_norm": (), "split.k_norm": ()}
 
 
 def mean(heads: Tensor) -> Tensor:
@@ -58,10 +60,11 @@ def pooled(
     for W in (stages["project"].W_K, stages["project"].W_V):
         heads = by_head(W, d_head).unflatten(0, (n_kv_heads, group))
         rows = torch.stack([merge(each) for each in heads]).flatten(0, 1)
+        weight, bias = rows.tensor_split([W.in_features], dim=1)
         W.out_features = len(rows)
-        W.weight = _made_of(W.weight, rows[:, : W.in_features])
+        copying.copy_parameter(W, "weight", copying.like(W.weight, weight))
         if W.bias is not None:
-            W.bias = _made_of(W.bias, rows[:, -1])
+            copying.copy_parameter(W, "bias", copying.like(W.bias, bias.flatten()))
     if isinstance(attention.split, RotarySplit):
         stages["split"].n_kv_heads = n_kv_heads
     else:
@@ -96,11 +99,3 @@ def key_heads(attention: MultiHeadAttention) -> int:
     action = "may not have heads that can be merged"
     copying.check_stages(attention, action, "do this before you replace that stage", _KNOWN)
     return attention.project.W_K.out_features // attention.d_head
-
-
-# The norms of heads come along as they are, whatever they compute.
-_KNOWN: copying.Classes = copying.ROTARY | {"split.q_norm": (), "split.k_norm": ()}
-
-
-def _made_of(parameter: Tensor, part: Tensor) -> nn.Parameter:
-    return nn.Parameter(part.contiguous(), requires_grad=parameter.requires_grad)

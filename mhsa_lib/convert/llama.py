@@ -13,26 +13,15 @@ from torch import nn
 from mhsa_lib import copying
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.convert.rope_config import rotary, run_with_rotation
-from mhsa_lib.convert.source import MODELS, Source
+from mhsa_lib.convert.source import Source, fill, full_names
 from mhsa_lib.convert.verification import converted
 from mhsa_lib.rope.rotary import HALVES, RotarySplit
 from mhsa_lib.stages import Project
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention
 
-CLASSES = tuple(
-    f"{MODELS}{module}.modeling_{module}.{name}Attention"
-    for module, name in {
-        "llama": "Llama",
-        "mistral": "Mistral",
-        "qwen2": "Qwen2",
-        "qwen3": "Qwen3",
-        "gemma": "Gemma",
-        "gemma2": "Gemma2",
-        "gemma3": "Gemma3",
-        "phi3": "Phi3",
-        "olmo2": "Olmo2",
-        "gpt_oss": "GptOss",
-    }.items()
+CLASSES = full_names(
+    "llama:Llama mistral:Mistral qwen2:Qwen2 qwen3:Qwen3 gemma:Gemma gemma2:Gemma2 "
+    "gemma3:Gemma3 phi3:Phi3 olmo2:Olmo2 gpt_oss:GptOss"
 )
 
 
@@ -58,17 +47,14 @@ def from_llama(source: Any, *, verify: bool = True) -> GroupedQueryAttention:
     attends in both directions: no mask in its full layers, and ``|query - key| < w`` in the
     others, which is ``masks.custom(lambda q, k: (q - k).abs() < w)``.
 
-    A layer with a cap or sinks that is set to the attention that leaves it out ("sdpa" both,
-    flash attention 2 sinks) is refused (``ValueError``).
+    Frequencies are plain or scaled as the configuration says: linear, proportional, dynamic,
+    llama3, yarn and longrope (``mhsa_lib.rope.scaling``). Dynamic and longrope ones depend on
+    the length of the text: equal is one pass, and decoding as long as cached keys need not be
+    rotated again; the call in which they would is refused.
 
-    Pairs of rotary features are the two halves of a head, frequencies plain or scaled as the
-    configuration says: linear, proportional, dynamic, llama3, yarn and longrope
-    (``mhsa_lib.rope.scaling``). Dynamic and longrope ones depend on the length of the text:
-    equal is one pass, and decoding as long as cached keys need not be rotated again; the call
-    in which they would is refused (``ValueError``).
-
-    Not converted: other classes (``TypeError``); anything that was added, such as adapters
-    (merge them first), and with ``verify`` a source that gives other numbers (``ValueError``).
+    Raises as ``mhsa_lib.convert`` says, and ``ValueError`` for a layer with a cap or sinks that
+    is set to "sdpa", which leaves both out, or any that is set to a kernel for a GPU: call
+    ``model.set_attn_implementation("eager")`` first.
     """
     read = Source(source, CLASSES, "from_llama")
     return converted(read, _build, run_with_rotation, inputs=("causal",), verify=verify)
@@ -87,32 +73,25 @@ def _build(source: Source) -> GroupedQueryAttention:
     (d_heads, d_model), d_kv_heads = weights[0].shape, weights[1].shape[0]
     n_heads, n_kv_heads = d_heads // d_head, d_kv_heads // d_head
     norms = {name: _norm(m, name) for name in ("q_norm", "k_norm") if hasattr(m, name)}
-    layer_type = getattr(m, "layer_type", None)
-    if getattr(m, "is_sliding", False):  # before transformers 5, all that Gemma 3 says
-        layer_type = "sliding_attention"
-    partial = source.name == "Phi3Attention"
-    rotation = rotary(m.config, d_head, HALVES, layer_type=layer_type, partial=partial)
-    bias = any(given is not None for given in biases)
-    project, of_heads = Project(d_model, d_heads, d_kv_heads, bias=bias), norms
+    rotation = rotary(m.config, d_head, HALVES, layer_type=getattr(m, "layer_type", None))
+    project, of_heads = Project(d_model, d_heads, d_kv_heads), norms
     if source.name == "Olmo2Attention":
-        project = NormedProject(d_model, d_heads, d_kv_heads, bias=bias, **norms)
-        of_heads = {}
+        project, of_heads = NormedProject(d_model, d_heads, d_kv_heads, **norms), {}
     output, b_O = source.linear("o_proj")
     attention = GroupedQueryAttention(
         d_model,
         n_heads,
         n_kv_heads,
         d_head=d_head,
-        bias=b_O is not None,
         project=project,
         split=RotarySplit(n_heads, rotation, n_kv_heads, **of_heads),
         attend=_attend(source, n_heads),
-    ).to(output)
-    copying.fill(attention, [*weights, output], [*biases, b_O])
+    )
+    fill(attention, [*weights, output], [*biases, b_O])
     for name, norm in norms.items():
-        copying.write(norm.weight, source.take(f"{name}.weight"))
+        copying.copy_parameter(norm, "weight", source.take(f"{name}.weight"))
     if isinstance(attention.attend, SinkAttend):
-        copying.write(attention.attend.sinks, source.take("sinks"))
+        copying.copy_parameter(attention.attend, "sinks", source.take("sinks"))
     return attention
 
 
@@ -131,12 +110,6 @@ def _attend(source: Source, n_heads: int) -> GroupedAttend:
     cap = m.attn_logit_softcapping if name == "Gemma2Attention" else None
     if cap is not None:
         return CappedAttend(scale, float(cap), dropout)
-    if name != "GptOssAttention":
-        return GroupedAttend(scale, dropout)
-    # The comparison runs "eager" in place of kernels for a GPU, so it would not see this.
-    if (way := m.config._attn_implementation).endswith(("attention_2", "attn2")):
-        raise ValueError(
-            f"{name} is set to {way!r}, which leaves out its sinks; set "
-            f"config._attn_implementation='eager' first."
-        )
-    return SinkAttend(scale, n_heads, dropout)
+    if name == "GptOssAttention":
+        return SinkAttend(scale, n_heads, dropout)
+    return GroupedAttend(scale, dropout)

@@ -1,7 +1,5 @@
 """Stages of some of Llama's relatives: soft-capped scores, sinks, and other norms.
 
-``convert.from_llama`` uses them; they can be given to any ``GroupedQueryAttention``.
-
 Sources: Gemma Team, "Gemma 2", section 2, arXiv 2408.00118 (cap); OpenAI, "gpt-oss model card",
 section 2, arXiv 2508.10925, after Xiao et al., arXiv 2309.17453 (sinks); OLMo Team, "2 OLMo 2
 Furious", section 3.3, arXiv 2501.00656 (norms of queries and keys).
@@ -14,16 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import checks, functional
-from mhsa_lib.shapes import (
-    Heads,
-    KeyRows,
-    Mask,
-    Queries,
-    QueryRows,
-    Scores,
-    ValueRows,
-    Weights,
-)
+from mhsa_lib.shapes import Heads, KeyRows, Mask, Queries, QueryRows, Scores, ValueRows, Weights
 from mhsa_lib.stages import Project
 from mhsa_lib.variants.grouped import GroupedAttend
 
@@ -107,22 +96,16 @@ class NormedProject(Project):
         return self.q_norm(q), self.k_norm(k), v
 
 
-class GemmaNorm(nn.Module):
+class GemmaNorm(nn.RMSNorm):
     """An RMSNorm with the gain 1 + weight, in float32 at least (Gemma).
 
-    >>> GemmaNorm(2)(torch.tensor([3.0, 3.0])).round(decimals=3).tolist()
+    >>> GemmaNorm(2, eps=1e-6)(torch.tensor([3.0, 3.0])).round(decimals=3).tolist()
     [1.0, 1.0]
     """
 
-    def __init__(self, width: int, eps: float = 1e-6) -> None:
-        super().__init__()
-        checks.positive(width=width)
-        self.width, self.eps = width, eps
-        # What is stored is small, so that half precision does not lose it behind the 1.
-        self.weight = nn.Parameter(torch.zeros(width))
-
-    def extra_repr(self) -> str:
-        return f"{self.width}, eps={self.eps:g}"
+    def reset_parameters(self) -> None:
+        """Begin with a gain of 1, stored as 0: half precision keeps what is small."""
+        nn.init.zeros_(self.weight)
 
     def forward(self, rows: Tensor) -> Tensor:
         dtype = torch.promote_types(rows.dtype, torch.float32)

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.source import Source
+from mhsa_lib.convert.source import Source, fill
 from mhsa_lib.convert.verification import converted
 
 CLASSES = ("torch.nn.modules.activation.MultiheadAttention",)
@@ -18,11 +18,8 @@ def from_torch(source: nn.MultiheadAttention, *, verify: bool = True) -> MultiHe
     ``convert.from_torch(m)(x)`` equals ``m(x, x, x)[0]`` with ``batch_first=True``; our
     tensors are always (batch, seq, d_model). Masks change polarity: ``masks.from_torch``. With
     ``kdim`` and ``vdim`` of one width, ``convert.from_torch(m)(x, context)`` equals
-    ``m(x, context, context)[0]``. What is frozen stays frozen.
-
-    Not converted: subclasses that compute otherwise, as those of ``torch.ao`` (``TypeError``);
-    ``kdim`` and ``vdim`` that differ, ``add_bias_kv``, ``add_zero_attn``, anything that was
-    added, and with ``verify`` a source that gives other numbers (``ValueError``).
+    ``m(x, context, context)[0]``. Raises as ``mhsa_lib.convert`` says, and ``ValueError`` for
+    ``kdim`` and ``vdim`` that differ, ``add_bias_kv`` and ``add_zero_attn``.
 
     >>> import torch
     >>> source = nn.MultiheadAttention(12, 3, batch_first=True)
@@ -41,14 +38,15 @@ def from_torch(source: nn.MultiheadAttention, *, verify: bool = True) -> MultiHe
             "add_bias_kv and add_zero_attn add keys that our attention does not have; "
             "build the source without them."
         )
-    return converted(read, _build, _run, inputs=("x", "context"), verify=verify)
+    inputs = ("x", "context") if source.kdim == source.embed_dim else ("context",)
+    return converted(read, _build, _run, inputs=inputs, verify=verify)
 
 
 def _build(source: Source) -> MultiHeadAttention:
     m = source.module
     attention = MultiHeadAttention(
         m.embed_dim, m.num_heads, d_context=m.kdim, dropout=m.dropout
-    ).to(m.out_proj.weight)
+    )
     widths = [m.embed_dim] * 3
     if m.in_proj_weight is not None:
         weights = copying.split_rows(source.take("in_proj_weight"), widths)
@@ -56,13 +54,13 @@ def _build(source: Source) -> MultiHeadAttention:
         weights = [source.take(f"{name}_proj_weight") for name in "qkv"]
     packed = None if m.in_proj_bias is None else source.take("in_proj_bias")
     weight, bias = source.linear("out_proj")
-    biases = copying.split_rows(packed, widths)
-    copying.fill(attention, [*weights, weight], [*biases, bias])
+    fill(attention, [*weights, weight], [*copying.split_rows(packed, widths), bias])
     return attention
 
 
 def _run(source: Any, x: Tensor, context: Tensor, allowed: Tensor | None) -> Tensor:
-    source.batch_first = True
+    source.batch_first = True  # of the copy that is compared
     if allowed is not None:
+        # Here True means blocked, and heads are counted with the texts of the batch.
         allowed = ~allowed.expand(-1, source.num_heads, -1, -1).flatten(0, 1)
     return source(x, context, context, attn_mask=allowed)[0]

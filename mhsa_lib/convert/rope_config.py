@@ -1,8 +1,7 @@
 """Rotary positions as the configuration of a Hugging Face model describes them.
 
-Configurations changed over time. Both names of the kind are read (``rope_type``, ``type``),
-both places (``rope_parameters``; before transformers 5 ``rope_scaling`` with ``rope_theta``
-next to it) and, where kinds of layers differ, those of one kind.
+Read is the form of transformers 5, ``rope_parameters``, where kinds of layers differ those of
+one kind. The library brings older names into it (``standardize_rope_params``).
 """
 
 import math
@@ -15,7 +14,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib.convert.source import MODELS
 from mhsa_lib.convert.verification import additive
 from mhsa_lib.rope.rotary import Pairing, PartialRotary, Rotary
 from mhsa_lib.rope.scaling import (
@@ -28,8 +26,6 @@ from mhsa_lib.rope.scaling import (
     yarn_magnitude,
 )
 
-Scaling = Callable[..., Tensor] | None
-
 
 def rotary(
     config: Any,
@@ -37,43 +33,26 @@ def rotary(
     pairing: Pairing,
     *,
     layer_type: str | None = None,
-    partial: bool = False,
 ) -> Rotary:
     """Return the rotation of ``width`` features of a head as ``config`` says.
 
-    ``layer_type`` chooses, where there are several. ``partial`` says that the source can rotate
-    a part of a head. Raises ``ValueError`` for a kind that is not known.
-
-    >>> import types
-    >>> config = types.SimpleNamespace(rope_theta=100.0, max_position_embeddings=64)
-    >>> config.rope_scaling = {"type": "linear", "factor": 4.0}
-    >>> from mhsa_lib.rope import HALVES
-    >>> rotary(config, 8, HALVES)
-    Rotary(8, base=100, pairing=halves, scaling=LinearScaling(factor=4.0))
+    ``layer_type`` chooses, where there are several. Raises ``ValueError`` for a kind that is
+    not known, or a number that it needs and the configuration lacks.
     """
     rope = _parameters(config, layer_type)
-    kind = rope.get("rope_type") or rope.get("type") or "default"
-    if kind not in _SCALINGS:
-        raise ValueError(
-            f"rotary positions of kind {kind!r} are not converted; {', '.join(_SCALINGS)} are. "
-            f"Copy the weights into a GroupedQueryAttention with a RotarySplit of your own."
-        )
-    share = rope["partial_rotary_factor"]
+    kind, share = rope["rope_type"], rope.get("partial_rotary_factor", 1.0)
     rotated = width if kind == "proportional" else int(width * share)
-    if rotated < width and not partial:
-        raise ValueError(
-            f"partial_rotary_factor={share} turns only a part of every head, which this "
-            f"attention does not do; set it to 1.0, which turns all of it."
-        )
     try:
-        scaling = _SCALINGS[kind](rope, width)
+        base, scaling = float(rope["rope_theta"]), _scaling(rope, width)
     except KeyError as error:
         raise ValueError(
-            f"rotary positions of kind {kind!r} need {error}, which the configuration lacks; "
-            f"add it to its rope_parameters."
+            f"rotary positions of kind {kind!r} are not converted without {error}: known are "
+            f"default, linear, proportional, dynamic, llama3, yarn, longrope, each with its "
+            f"numbers; complete rope_parameters, or copy the weights into a "
+            f"GroupedQueryAttention with a RotarySplit of your own."
         ) from error
     made = Rotary if rotated == width else PartialRotary
-    return made(rotated, float(rope["rope_theta"]), pairing, scaling)
+    return made(rotated, base, pairing, scaling)
 
 
 def run_with_rotation(
@@ -84,15 +63,11 @@ def run_with_rotation(
     The rotation is made by the class that the library keeps next to that of the attention, so
     our reading of the configuration is compared too.
     """
-    home = next(b.__module__ for b in type(source).__mro__ if b.__module__.startswith(MODELS))
-    beside = vars(sys.modules[home])
+    # A subclass that is only shown otherwise lives elsewhere.
+    homes = (base.__module__ for base in type(source).__mro__)
+    beside = vars(sys.modules[next(m for m in homes if m.startswith("transformers.models"))])
     (kind,) = (k for name, k in beside.items() if name.endswith("RotaryEmbedding"))
-    config = deepcopy(source.config)
-    local = getattr(config, "rope_local_base_freq", None)
-    before_5 = getattr(config, "rope_parameters", None) is None
-    if local is not None and before_5 and getattr(source, "is_sliding", False):  # Gemma 3
-        config.rope_theta, config.rope_scaling = local, None
-    rotation = kind(config).to(x.device)
+    rotation = kind(deepcopy(source.config)).to(x.device)
     options = {}
     if "layer_type" in signature(rotation.forward).parameters:
         options = {"layer_type": getattr(source, "layer_type", None)}
@@ -103,86 +78,58 @@ def run_with_rotation(
 
 
 def _parameters(config: Any, layer_type: str | None) -> dict[str, Any]:
-    """Return what the configuration says about one kind of layer, in today's form.
+    """Return the numbers that the configuration names for one kind of layer.
 
-    Three entries are ours: ``longest`` is the longest text, ``trained`` that of training, and
-    ``stretch`` how many times longer a text may be, by default the ratio of the two.
+    Ours are ``longest``, the longest text, ``trained``, that of training, and ``stretch``.
     """
-    rope = getattr(config, "rope_parameters", None)
-    length = getattr(config, "original_max_position_embeddings", None)
-    if rope is None:
-        rope = _before_5(config, layer_type, length)
-    elif layer_type in rope:
+    if not hasattr(config, "standardize_rope_params"):
+        raise ValueError(
+            f"{type(config).__name__} has no rope_parameters in the form of transformers 5, "
+            f"which is read; install transformers>=5 and load the model again."
+        )
+    config = deepcopy(config)
+    config.standardize_rope_params()
+    rope = config.rope_parameters
+    if layer_type in rope:
         # They look for ``truncate`` next to the kinds of layers only.
         rope = {**(rope[layer_type] or {}), "truncate": rope.get("truncate", True)}
-    elif length is not None:
-        rope = {**rope, "original_max_position_embeddings": length}
-    theta = rope.get("rope_theta")
-    if theta is None:
-        theta = getattr(config, "rope_theta", None) or getattr(config, "default_theta", None)
-    if not isinstance(theta, (int, float)):
-        raise ValueError(
-            f"the configuration names no rope_theta for {layer_type or 'this layer'}; set "
-            f"rope_parameters['rope_theta']."
-        )
-    longest, factor = config.max_position_embeddings, rope.get("factor")
-    trained = rope.get("original_max_position_embeddings") or longest
-    share = rope.get("partial_rotary_factor") or 1.0
-    stretch = longest / trained if factor is None else float(factor)
-    own = {"longest": longest, "trained": trained, "stretch": stretch}
-    return {**rope, "rope_theta": theta, "partial_rotary_factor": share, **own}
+    rope = {"rope_type": "default"} | {k: v for k, v in rope.items() if v is not None}
+    longest = config.max_position_embeddings
+    trained = rope.get("original_max_position_embeddings", longest)
+    stretch = float(rope.get("factor", longest / trained))
+    return {**rope, "longest": longest, "trained": trained, "stretch": stretch}
 
 
-def _before_5(config: Any, layer_type: str | None, length: int | None) -> dict[str, Any]:
-    """Return the same from ``rope_scaling`` and what is next to it."""
-    local = getattr(config, "rope_local_base_freq", None)
-    if layer_type == "sliding_attention" and local is not None:
-        return {"rope_theta": local}
-    rope = {"rope_theta": config.rope_theta, **(getattr(config, "rope_scaling", None) or {})}
-    rope.setdefault("partial_rotary_factor", getattr(config, "partial_rotary_factor", 1.0))
-    if "longrope" in (rope.get("rope_type"), rope.get("type")):
-        # There the attribute decides about the factor too, and the entry is not read.
-        rope["original_max_position_embeddings"] = length or config.max_position_embeddings
-        rope["factor"] = None if length else rope.get("factor")
-    return rope
-
-
-def _proportional(rope: dict[str, Any], width: int) -> Scaling:
-    pairs = int(rope["partial_rotary_factor"] * width // 2)
-    return PartialScaling(pairs, float(rope.get("factor", 1.0)))
-
-
-def _llama3(rope: dict[str, Any], width: int) -> Scaling:
-    names = "factor", "low_freq_factor", "high_freq_factor"
-    factor, low, high = (float(rope[name]) for name in names)
-    return Llama3Scaling(factor, low, high, rope["trained"])
-
-
-def _yarn(rope: dict[str, Any], width: int) -> Scaling:
-    factor, magnitude = rope["stretch"], rope.get("attention_factor")
-    above, below = rope.get("mscale"), rope.get("mscale_all_dim")
-    if magnitude is None and above and below:
-        magnitude = yarn_magnitude(factor, above) / yarn_magnitude(factor, below)
-    fast, slow = float(rope.get("beta_fast") or 32), float(rope.get("beta_slow") or 1)
-    base, truncate = float(rope["rope_theta"]), rope.get("truncate", True)
-    return YarnScaling(factor, base, rope["trained"], fast, slow, truncate, magnitude)
-
-
-def _longrope(rope: dict[str, Any], width: int) -> Scaling:
-    factor, magnitude = rope["stretch"], rope.get("attention_factor")
-    if magnitude is None:
-        growth = math.log(factor) / math.log(rope["trained"]) if factor > 1 else 0.0
-        magnitude = math.sqrt(1 + growth)
-    short, long = (tuple(map(float, rope[name])) for name in ("short_factor", "long_factor"))
-    return LongRopeScaling(short, long, rope["trained"], magnitude)
-
-
-_SCALINGS: dict[str, Callable[[dict[str, Any], int], Scaling]] = {
-    "default": lambda rope, width: None,
-    "linear": lambda rope, width: LinearScaling(float(rope["factor"])),
-    "proportional": _proportional,
-    "dynamic": lambda rope, width: DynamicScaling(float(rope["factor"]), rope["longest"]),
-    "llama3": _llama3,
-    "yarn": _yarn,
-    "longrope": _longrope,
-}
+def _scaling(rope: dict[str, Any], width: int) -> Callable[..., Tensor] | None:
+    """Return what the kind of positions does to the frequencies; ``KeyError`` for another."""
+    match rope["rope_type"]:
+        case "default":
+            return None
+        case "linear":
+            return LinearScaling(float(rope["factor"]))
+        case "proportional":
+            pairs = int(rope.get("partial_rotary_factor", 1.0) * width // 2)
+            return PartialScaling(pairs, float(rope.get("factor", 1.0)))
+        case "dynamic":
+            return DynamicScaling(float(rope["factor"]), rope["longest"])
+        case "llama3":
+            names = "factor", "low_freq_factor", "high_freq_factor"
+            factor, low, high = (float(rope[name]) for name in names)
+            return Llama3Scaling(factor, low, high, rope["trained"])
+        case "yarn":
+            factor, magnitude = rope["stretch"], rope.get("attention_factor")
+            above, below = rope.get("mscale"), rope.get("mscale_all_dim")
+            if magnitude is None and above and below:
+                magnitude = yarn_magnitude(factor, above) / yarn_magnitude(factor, below)
+            fast, slow = float(rope.get("beta_fast", 32)), float(rope.get("beta_slow", 1))
+            base, truncate = float(rope["rope_theta"]), rope.get("truncate", True)
+            return YarnScaling(factor, base, rope["trained"], fast, slow, truncate, magnitude)
+        case "longrope":
+            factor, magnitude = rope["stretch"], rope.get("attention_factor")
+            if magnitude is None:
+                growth = math.log(factor) / math.log(rope["trained"]) if factor > 1 else 0.0
+                magnitude = math.sqrt(1 + growth)
+            short, long = (tuple(map(float, rope[f"{n}_factor"])) for n in ("short", "long"))
+            return LongRopeScaling(short, long, rope["trained"], magnitude)
+        case kind:
+            raise KeyError(kind)

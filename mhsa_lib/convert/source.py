@@ -1,48 +1,47 @@
 """A module of another library as a conversion reads it: its class, then each parameter once.
 
-A conversion is a map of names. What the forward of the source does with the parameters is
-compared afterwards (``verification``). Refused here is what such a comparison cannot see:
-another class with inputs of its own, hooks, parameters that are shared, quantised, or left
-over, dropout of another kind or mode, and an attention function of somebody's own.
+What the forward of the source does with the parameters is compared afterwards
+(``verification``). Refused here is what such a comparison cannot see: another class with inputs
+of its own, hooks, parameters that are shared, quantised or left over, dropout of another kind
+or mode, and an attention function of somebody's own.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-from mhsa_lib import _torch_private, copying
+from mhsa_lib import copying
+from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.stages import maps_of
+from mhsa_lib.tracing.hooks import changes_nothing
 
-MODELS = "transformers.models."
 _HINT = (
-    "pass the whole attention module, not one in it nor the block or the model around it, with "
-    "its own plain parts (adapters: model = peft_model.merge_and_unload(), then take it there)"
+    "pass an object that is the whole attention, not one in it nor the block or the model "
+    "around it (compiled: its ._orig_mod), with its own plain parts (adapters: model = "
+    "peft_model.merge_and_unload(), then take it there)"
 )
-_DTYPES = torch.float16, torch.bfloat16, torch.float32, torch.float64
-# Kernels for half precision on a GPU, which ``verification`` replaces by "eager".
-KERNELS = {"flex_attention", *(f"flash_attention_{n}" for n in (2, 3, 4))}
-KERNELS |= {f"kernels-community/{k}-attn{n}" for k, n in [("flash", 2), ("flash", 4)]}
-KERNELS |= {"kernels-community/vllm-flash-attn3"}
+
+
+def full_names(pairs: str) -> tuple[str, ...]:
+    """Return the attentions of transformers for pairs of a module's end and a model's name.
+
+    >>> full_names("clap_text:Clap")
+    ('transformers.models.clap.modeling_clap_text.ClapAttention',)
+    """
+    return tuple(
+        f"transformers.models.{end.removesuffix('_text')}.modeling_{end}.{name}Attention"
+        for end, name in (pair.split(":") for pair in pairs.split())
+    )
 
 
 class Source:
-    """A foreign attention whose parameters are taken out by name, each once.
+    """A foreign attention of one of ``classes``, its parameters taken out by name, each once.
 
-    Parameters
-    ----------
-    module : what is converted
-    classes : full names of the classes whose inputs are known
-    name : the conversion, for messages
-    outside : how names of parameters begin that belong to the block around the attention
+    ``name`` is the conversion, for messages; parameters whose names begin with one of
+    ``outside`` belong to the block around the attention. Raises ``TypeError`` for another
+    class, or a subclass that does anything else, and ``ValueError`` for what was added.
 
-    Raises
-    ------
-    TypeError : for a module of another class, or of a subclass that does anything else
-    ValueError : for what was added to it or to a part of it
-
-    Examples
-    --------
     >>> source = Source(nn.Linear(2, 3), ["torch.nn.modules.linear.Linear"], "from_linear")
     >>> [tuple(parameter.shape) for parameter in source.linear("")]
     [(3, 2), (3,)]
@@ -59,49 +58,40 @@ class Source:
             for path, part in module.named_modules(remove_duplicate=False)
             if not f"{path}.".startswith(outside)
         }
+        copying.check_unchanged(modules, self.action, _only_watches)
         for path, part in modules.items():
-            copying.check_unchanged(part, path or self.name, self.action)
             # Only the rate of a plain dropout can be carried over.
             kind = type(part).__name__
             if "Dropout" in kind and type(part) is not nn.Dropout:
                 raise ValueError(f"{path}={kind} {self.action}: make it an nn.Dropout.")
-        copying.check_parameters(modules)
         self.parameters: dict[str, Any] = {
             key: parameter
             for key, parameter in module.named_parameters()
             if not key.startswith(outside)
         }
-        for key, parameter in self.parameters.items():
-            if parameter.dtype not in _DTYPES:
-                raise ValueError(
-                    f"{key} is {parameter.dtype}, which {self.action}: dequantise it first; "
-                    f"weights of 16, 32 or 64 bit floats are converted."
-                )
-        # A function of somebody's own may depend on the length or on what is cached.
+        # A function of somebody's own may depend on the length or on what is cached, and one
+        # for half precision on a GPU is not what runs in the comparison.
         config = getattr(getattr(module, "self", module), "config", None)
         function = getattr(config, "_attn_implementation", None)
-        if function not in {None, "eager", "sdpa", *KERNELS}:
+        if function not in {None, "eager", "sdpa"}:
             raise ValueError(
-                f"_attn_implementation={function!r} is not an attention of transformers; set "
-                f"config._attn_implementation='eager' if it computes the same."
+                f"_attn_implementation={function!r} is not an attention of PyTorch, which is "
+                f"compared; set config._attn_implementation='eager' if it computes the same."
             )
 
     def _known_class(self, classes: Collection[str]) -> str:
         """Return the name of the class among ``classes`` that the module is an object of."""
-        kind = type(self.module)
-        for base in kind.__mro__:
+        kind = self.module if isinstance(self.module, type) else type(self.module)
+        for base in type(self.module).__mro__:
             full = f"{base.__module__}.{base.__qualname__}"
             if full in classes and copying.behaves_as(kind, base):
                 return base.__name__
-        short = [name.rpartition(".")[2] for name in classes]
-        names = " or ".join(short[:2]) + (f" or {len(short) - 2} more" if short[2:] else "")
-        name, fix = kind.__name__, _HINT
-        name += f" of {kind.__module__}" if name in short else ""
-        if isinstance(self.module, type):
-            name, fix = f"the class {self.module.__name__}", "pass an object of it"
-        elif _torch_private.is_compiled(self.module):
-            fix = "pass what was given to torch.compile, its ._orig_mod"
-        raise TypeError(f"{name} {self.action}; only {names} is known there: {fix}.")
+        names = [name.rpartition(".")[2] for name in classes]
+        known = " or ".join(names[:2]) + (f" or {len(names) - 2} more" if names[2:] else "")
+        raise TypeError(
+            f"{kind.__module__}.{kind.__qualname__} {self.action}; only {known} is known "
+            f"there: {_HINT}."
+        )
 
     def take(self, name: str) -> Any:
         """Return a parameter by its name; ``ValueError`` where it is not to be found."""
@@ -114,17 +104,30 @@ class Source:
             )
         return self.parameters.pop(name)
 
-    def linear(self, path: str, *, bias: bool = True) -> tuple[Tensor, Tensor | None]:
-        """Return the weight of a linear map, and its bias if it has one and may have one."""
-        name = f"{path}.bias".removeprefix(".")
+    def linear(self, path: str) -> tuple[Tensor, Tensor | None]:
+        """Return the weight of a linear map, and its bias if it has one."""
         weight = self.take(f"{path}.weight".removeprefix("."))
-        return weight, self.parameters.pop(name, None) if bias else None
+        return weight, self.parameters.pop(f"{path}.bias".removeprefix("."), None)
 
     def nothing_left(self) -> None:
         """Raise ``ValueError`` if a parameter was not taken: it may act on other inputs."""
         if self.parameters:
-            name = min(self.parameters)
             raise ValueError(
-                f"{name} has no place in what {self.name} is converted to, so its effect would "
-                f"be lost and it {self.action}; remove it or merge it first: {_HINT}."
+                f"{min(self.parameters)} has no place in what {self.name} is converted to, so "
+                f"it {self.action}; remove it or merge it first: {_HINT}."
             )
+
+
+def fill(attention: MultiHeadAttention, weights: Sequence[Any], biases: Sequence[Any]) -> None:
+    """Copy into W_Q, W_K, W_V and W_O, in this order."""
+    for (name, to), weight, bias in zip(
+        maps_of(attention).items(), weights, biases, strict=True
+    ):
+        copying.copy_linear(to, weight, bias, name)
+
+
+def _only_watches(hook: Any) -> bool:
+    # transformers leaves such hooks on every attention of a model that was ever asked for its
+    # weights; they copy outputs and change none.
+    collects = getattr(hook, "__module__", None) == "transformers.utils.output_capturing"
+    return collects or changes_nothing(hook)

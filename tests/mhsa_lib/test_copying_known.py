@@ -46,7 +46,7 @@ def test_a_class_whose_forward_was_patched_is_refused(monkeypatch):
     monkeypatch.setattr(Project, "forward", faster)
     refuses(
         lambda: fuse(mha()),
-        "project has a patched forward, which has no fused form: restore",
+        "project has a patched forward, which has no fused form: undo",
     )
 
 

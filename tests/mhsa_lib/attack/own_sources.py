@@ -12,7 +12,7 @@ from mhsa_book.conversions.to_collaborative import to_collaborative
 from mhsa_book.conversions.to_plain import unshared
 from mhsa_lib import FusedMultiHeadAttention
 from mhsa_lib.convert.grouping import key_heads, pooled
-from mhsa_lib.convert.prune import prune_heads, ungated
+from mhsa_lib.convert.prune import prune_heads
 from mhsa_lib.fused.latent import FusedLatentAttention
 from mhsa_lib.parallel.one_rank import shard_of
 from tests.mhsa_lib.attack import attentions
@@ -78,7 +78,6 @@ OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "to_collaborative": (to_collaborative, ("plain", "plain", *attentions.STAGED)),
     "share": (shares, ("plain", "grouped", "rotary", "fused", *attentions.STAGED)),
     "pruned": (pruned, ("plain", "grouped", "rotary", *attentions.STAGED)),
-    "ungated": (ungated, ("gated", "gated", *attentions.STAGED)),
     "unshared": (unshared, ("overlapped", "overlapped", "plain")),
     "absorbed": (AbsorbedLatentAttention, ("latent", "latent", *attentions.STAGED)),
     "fused latent": (FusedLatentAttention, ("latent", "latent", *attentions.STAGED)),

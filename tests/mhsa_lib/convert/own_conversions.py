@@ -13,7 +13,7 @@ from mhsa_book.conversions.to_collaborative import to_collaborative
 from mhsa_book.conversions.to_plain import unshared
 from mhsa_lib import FusedMultiHeadAttention
 from mhsa_lib.convert.grouping import key_heads, pooled
-from mhsa_lib.convert.prune import prune_heads, ungated
+from mhsa_lib.convert.prune import prune_heads
 from mhsa_lib.fused.latent import FusedLatentAttention
 from mhsa_lib.parallel.one_rank import shard_of
 from mhsa_lib.rope.rotary import HALVES, INTERLEAVED
@@ -75,6 +75,5 @@ CONVERSIONS: dict[str, Callable[[Any], nn.Module]] = {
     "unshared": unshared,
     "shares": Parts,
     "pruned": Pruned,
-    "ungated": ungated,
     **foreign.CONVERSIONS,
 }

@@ -95,7 +95,7 @@ def test_torch_reads_a_context_of_another_width(bias):
 
 
 def test_a_quantizable_attention_of_torch_is_refused():
-    words = "MultiheadAttention of torch.ao.nn.quantizable.modules.activation has no conv"
+    words = "torch.ao.nn.quantizable.modules.activation.MultiheadAttention has no conv"
     refuses(
         lambda: convert.from_torch(torch.ao.nn.quantizable.MultiheadAttention(12, 3)),
         words,

@@ -16,7 +16,6 @@ from mhsa_lib import FusedMultiHeadAttention, MultiHeadAttention
 from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.variants import GroupedQueryAttention, LatentAttention, OverlappedAttention
-from mhsa_lib.variants.gated import GatedAttention
 from tests.helpers.drawn import filled, rand
 from tests.mhsa_lib.convert import foreign, mutilated
 from tests.mhsa_lib.convert.own_conversions import CONVERSIONS
@@ -35,7 +34,6 @@ SOURCES: dict[str, Callable[[], nn.Module]] = {
     "latent with biases": lambda: LatentAttention(12, 3, 5, 2, bias=True),
     "overlapped": lambda: OverlappedAttention(12, 3, 1),
     "fused in groups": lambda: FusedMultiHeadAttention(12, 6, n_kv_heads=2, bias=True),
-    "gated": lambda: GatedAttention(12, 3, bias=True),
     "smeared keys": lambda: MultiHeadAttention(12, 3, split=SmearedSplit(3)),  # all refuse it
 }
 CHANGED = (
@@ -44,7 +42,6 @@ CHANGED = (
     "latent with biases",
     "overlapped",
     "rotary, with norms",
-    "gated",
 )
 ROTARY = ["pooled", "aligned", "halves", "neighbours", "shares", "pruned"]
 PLAIN = ["fused", "latent", "pooled", "aligned", "collaborative", "shares", "pruned"]
@@ -68,9 +65,6 @@ CONVERTED = {
     "grouped with biases": ["fused", "pooled", "aligned", "shares", "pruned"],
     "latent with biases": LATENT,
     "overlapped": ["unshared"],
-    "GatedAttention": ["ungated"],
-    "GatedAttention with the gates of Louizos et al.": ["ungated"],
-    "gated": ["ungated"],
     "fused in groups": ["five stages", "shares"],
 }
 """What is converted, and equal to 1e-5. A name may come, none may go."""
@@ -177,8 +171,6 @@ def test_a_mutilated_attention_of_ours_is_converted_rightly_or_refused(mutilate)
         allowed = ("equal", "refused")  # in one packed map a bias that is not there would learn
     for source in [*CHANGED, "fused in groups"]:
         for name in CONVERTED[source]:
-            if (mutilate, source) == (mutilated.in_training, "gated"):
-                continue  # a draw of gates equals no other: refused, in test_ungated
             with foreign.quiet():
                 changed = mutilate(made(SOURCES[source]))
                 words = "equal" if changed is None else said(CONVERSIONS[name], changed)

@@ -24,18 +24,21 @@ from tests.mhsa_lib.convert.llama.layers import each, parts, rope, source
     [
         (
             {"rope_type": "axial"},
-            "rotary positions of kind 'axial' are not converted; default, linear, "
-            "proportional, dynamic, llama3, yarn, longrope are",
+            "rotary positions of kind 'axial' are not converted without 'axial': known are "
+            "default, linear, proportional, dynamic, llama3, yarn, longrope, each with its",
         ),
         (
-            {"rope_type": "default", "partial_rotary_factor": 0.5},
-            "partial_rotary_factor=0.5 turns only a part of every head, which this attention",
+            {"rope_type": "default", "partial_rotary_factor": 0.7},
+            "LlamaAttention and its conversion differ by ",
         ),
         (
             {"rope_type": "linear"},
-            "rotary positions of kind 'linear' need 'factor', which the configuration lacks",
+            "rotary positions of kind 'linear' are not converted without 'factor': known are",
         ),
-        ({"rope_theta": None}, "names no rope_theta for this layer; set rope_parameters"),
+        (
+            {"rope_theta": None},
+            "positions of kind 'default' are not converted without 'rope_theta'",
+        ),
         (
             rope("longrope", long_factor=[1.0, 2.0]),
             "short has 3 divisors and long 2; give both one for every pair",
@@ -132,7 +135,7 @@ def test_a_way_to_attend_of_ones_own_is_refused_under_any_name(name, monkeypatch
     registered = transformers.AttentionInterface._global_mapping
     monkeypatch.setitem(registered, name, lambda *args, **kwargs: None)
     module.config._attn_implementation = name
-    words = f"_attn_implementation='{name}' is not an attention of transformers; set config"
+    words = f"_attn_implementation='{name}' is not an attention of PyTorch, which is"
     if name == "sdpa":
         words = "could not be compared with its conversion: it ended in TypeError .*; restore"
     with pytest.raises(ValueError, match=words):
@@ -154,10 +157,10 @@ def test_what_accelerate_has_let_go_is_converted():
 @pytest.mark.filterwarnings("ignore:.torch.jit.script_method:DeprecationWarning")
 def test_a_refusal_says_what_to_do_with_a_class_and_with_compiled_code():
     with pytest.raises(
-        TypeError, match=r"the class LlamaAttention has .*: pass an object of it"
+        TypeError, match=r"\.LlamaAttention has .*: pass an object that is the whole"
     ):
         convert.from_llama(type(source("llama")))
-    with pytest.raises(TypeError, match=r"OptimizedModule has .*, its \._orig_mod"):
+    with pytest.raises(TypeError, match=r"OptimizedModule has .*: its \._orig_mod"):
         convert.from_llama(torch.compile(source("llama")))
 
 

@@ -94,32 +94,26 @@ def test_the_stretched_frequencies_of_llama_3_are_those_of_the_other_library():
     assert ((slower[29:35] > 1) & (slower[29:35] < 8)).all()
 
 
-@pytest.mark.parametrize("name", [None, *STRETCHED])
-@pytest.mark.parametrize("key", ["type", "rope_type"])
-def test_a_configuration_in_the_older_form_is_read(name, key):
-    """Before transformers 5: rope_scaling, with rope_theta next to it.
+@pytest.mark.parametrize("name", STRETCHED)
+def test_older_names_in_a_configuration_are_read(name):
+    """A checkpoint may say ``type``, and have ``rope_theta`` beside its parameters."""
+    module, x = source("llama", rope_parameters=rope(name)), rand(2, 20, 12)
+    expected = convert.from_llama(module)(x)
+    module.config.rope_parameters = {"type": name, **STRETCHED[name]}
+    module.config.rope_theta = 100.0
+    before = dict(module.config.rope_parameters)
+    close(convert.from_llama(module, verify=False)(x), expected)
+    assert module.config.rope_parameters == before
 
-    The library itself does not read that form any more, so there is nothing to compare with.
-    """
 
+def test_a_configuration_of_transformers_4_is_refused():
     class Old:
         rope_theta = 100
         max_position_embeddings = TRAINED
+        rope_scaling = None
 
-    if key == "type":  # Llama's says None, Mistral's and Gemma's have no such line
-        Old.rope_scaling = None
-
-    given = rope(name or "default")
-    module, x = source("llama", rope_parameters=dict(given)), rand(2, 20, 12)
-    expected = convert.from_llama(module)(x)
-    plain = convert.from_llama(source("llama")).split.rotary.frequencies()
+    module = source("llama")
     module.config = Old()
-    if name is not None:
-        module.config.rope_scaling = {key: name, **STRETCHED[name]}
-    rotary = convert.from_llama(module, verify=False).split.rotary
-    if name == "longrope":  # there the numbers of texts in training stand beside it
-        module.config.original_max_position_embeddings = TRAINED
-        module.config.max_position_embeddings = 4 * TRAINED
-    close(convert.from_llama(module, verify=False)(x), expected)
-    if name in ("linear", "proportional", "llama3", "yarn"):
-        assert (rotary.frequencies() - plain).abs().max() > 0.01
+    words = r"Old has no rope_parameters .*; install transformers>=5 and load the model again\."
+    with pytest.raises(ValueError, match=words):
+        convert.from_llama(module)
