@@ -18,6 +18,8 @@ import inspect
 import sys
 from collections.abc import Iterator
 from inspect import signature
+from itertools import pairwise
+from traceback import walk_stack
 from types import FrameType
 from typing import Any
 
@@ -98,25 +100,24 @@ def kv_cache(
     True
     """
     attention: Any = the_attention(model)
-    _can_be_cached(attention)
+    _check_stages(attention)
     if any(isinstance(getattr(act, "__self__", None), _Driver) for act in acting(attention)):
         raise ValueError(
             f"{type(attention).__name__} has a cache already; use that of the with block "
             f"around this one."
         )
-    opener = _generator_that_opens(sys._getframe(2))
     cache = KVCache() if cache is None else cache
-    driver: _Driver
     if context is None:
-        driver = _Growing(attention, cache, opener, positions)
+        driver = _Driver(attention, cache, positions)
     else:
-        driver = _Context(attention, cache, opener, positions, context)
+        driver = _ContextDriver(attention, cache, positions, context)
+    driver.opener = _generator_that_opens(sys._getframe(1))
     with Hooks(model) as hooks:
         hooks.before(attention, driver.begin, first=True)
         for stage in stages_of(attention).values():
             if stage.cached:
                 hooks.after(stage, driver.extend, first=True)
-            if "positions" in signature(stage.forward).parameters:
+            if _takes(stage, "positions"):
                 hooks.before(stage, driver.place, first=True)
         hooks.before(attention.attend, driver.attend, first=True)
         hooks.after(attention, driver.end)
@@ -124,117 +125,51 @@ def kv_cache(
         yield cache
 
 
-def _can_be_cached(attention: Any) -> None:
+def _takes(module: Any, argument: str) -> bool:
+    return module is not None and argument in signature(module.forward).parameters
+
+
+def _check_stages(attention: Any) -> None:
     """Refuse an attention whose stages do not say what later tokens need."""
     name = type(attention).__name__
-    for owner, word in (("", "x"), ("attend", "mask")):
-        module = getattr(attention, owner, None) if owner else attention
-        if module is None or word not in signature(module.forward).parameters:
-            raise TypeError(
-                f"kv_cache finds no {owner or 'attention'} that takes {word!r} in {name}; it "
-                f"needs forward(x, context, mask) with a stage attend(q, k, v, mask)."
-            )
-    for stage in ("project", "split"):
-        module = getattr(attention, stage, None)
-        if module is not None and not stages_of(module):
-            raise TypeError(
-                f"{stage}={type(module).__name__} is no Stage and holds none, so nothing says "
-                f"which of its values later tokens need; make it a Stage with wires and cached."
-            )
-    if not any(stage.cached for stage in stages_of(attention).values()):
+    if not (_takes(attention, "x") and _takes(getattr(attention, "attend", None), "mask")):
         raise TypeError(
-            f"no stage of {name} says what to keep; name the wires that later tokens need in "
-            f"cached, as Split does with k_heads and v_heads."
+            f"kv_cache needs forward(x, context, mask) with a stage attend(q, k, v, mask), but "
+            f"{name} has forward{signature(attention.forward)} and its attend is "
+            f"{getattr(attention, 'attend', None)}; give them these arguments."
+        )
+    parts = {part: getattr(attention, part, None) for part in ("project", "split")}
+    plain = [
+        f"{part}={type(m).__name__}" for part, m in parts.items() if m and not stages_of(m)
+    ]
+    if plain or not any(stage.cached for stage in stages_of(attention).values()):
+        raise TypeError(
+            f"{', '.join(plain) or name} does not say what to keep; make each part a Stage, and "
+            f"name the wires that later tokens need in cached, as Split does with k_heads and "
+            f"v_heads."
         )
 
 
 class _Driver:
-    """What the hooks do in one pass. What the pass adds counts when it has succeeded."""
+    """What the hooks do in a pass of self-attention, which brings new tokens.
 
-    def __init__(self, attention: Any, cache: KVCache, opener: int | None) -> None:
-        self.attention, self.cache, self.opener = attention, cache, opener
-        self.transformed = is_transformed()
-        self.task: Any = _task()
-        self.called = self.task is not None
+    What the pass adds counts when it has succeeded.
+    """
+
+    opener: int | None = None
+
+    def __init__(self, attention: Any, cache: KVCache, positions: Any) -> None:
+        self.attention, self.cache = attention, cache
+        self.transformed, self.task = is_transformed(), _task()
         self.call: Call | None = None
+        self.first = positions
+        if positions is not None:
+            self.first = whole_numbers("positions", positions, "[[0, 1, -1]]")
         stages = stages_of(attention).values()
         self.axes = {w: _key_axis(s.wires[w]) for s in stages for w in s.cached}
 
     def begin(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        raise NotImplementedError
-
-    def keep(self, wire: str, new: Tensor, copied: bool) -> Tensor:
-        """Keep a wire of the pass, and return it as the attention is to use it."""
-        raise NotImplementedError
-
-    def place(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Tell a stage that rotates by position where the tokens of the pass are."""
-
-    def attend(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Give ``attend`` the mask over all tokens."""
-
-    def end(self, module: nn.Module, args: Any, output: Any) -> None:
-        """Let the pass count."""
-
-    def leave(self, module: nn.Module, args: Any, output: Any) -> None:
-        self.call = None
-
-    def extend(self, stage: Stage, args: tuple[Any, ...], output: Any) -> Any:
-        values = stage.named(output)
-        # Whoever else listens may change in place what it is given, and the cache must not
-        # change with it. While nobody does, the copy is saved.
-        watched = (
-            max(
-                len(_torch_private.forward_hooks(stage)),
-                len(_torch_private.forward_pre_hooks(self.attention.attend)),
-            )
-            > 1
-        )
-        for wire in stage.cached:
-            values[wire] = self.keep(wire, values[wire], watched)
-        kept = tuple(values.values())
-        return kept if isinstance(output, tuple) else kept[0]
-
-    def is_a_pass(self) -> None:
-        """Refuse a pass that does not continue the text of this block."""
-        name = type(self.attention).__name__
-        if _torch_private.in_backward_thread():
-            raise RuntimeError(
-                f"a checkpoint computes a pass of {name} again, which would be kept twice; use "
-                f"the cache without the checkpoint."
-            )
-        if is_transformed() is not self.transformed:
-            raise RuntimeError(
-                f"torch.func or forward mode surrounds this call of {name}, but not the block, "
-                f"and what is kept would not outlive it; put the block inside."
-            )
-        # The thread alone does not say whose pass it is: tasks take turns in one thread, and so
-        # do a generator that waits at a yield and whoever reads from it.
-        task = _task()
-        if self.called and task is not self.task:
-            raise RuntimeError(
-                f"another task calls {name} while its cache belongs to the task that called it "
-                f"first; give each task an attention and a cache of its own."
-            )
-        if self.opener is not None and not _runs(self.opener):
-            raise RuntimeError(
-                f"the generator that opened a cache of {name} waits at a yield, so this call "
-                f"is not one of its own; call a copy of {name}, or close the generator first."
-            )
-        self.task, self.called = task, True
-
-
-class _Growing(_Driver):
-    """Self-attention: every call brings new tokens, and sees those of the calls before."""
-
-    def __init__(
-        self, attention: Any, cache: KVCache, opener: int | None, positions: Any
-    ) -> None:
-        super().__init__(attention, cache, opener)
-        self.first = None if positions is None else whole_numbers("positions", positions)
-
-    def begin(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.is_a_pass()
+        self.check_turn()
         given = signature(module.forward).bind(*args, **kwargs).arguments
         x = given["x"]
         checks.no_context(x, given.get("context"))
@@ -242,36 +177,64 @@ class _Growing(_Driver):
         first = self.first if self.cache._at is None else None
         self.call = self.cache.begin(x.shape[:-2], x.shape[-2], x.device, first)
 
-    def place(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
-        return args, kwargs | {"positions": self._running().positions}
+    def check_turn(self) -> None:
+        """Refuse a pass that does not continue the text of this block."""
+        # The thread alone does not say whose pass it is: tasks take turns in one thread, and so
+        # do a generator that waits at a yield and whoever reads from it.
+        self.task = self.task or _task()
+        frames = [id(frame) for frame, _ in walk_stack(None)]
+        refusals = {
+            "is repeated by a checkpoint, and would be kept twice; use the cache without the "
+            "checkpoint": _torch_private.in_backward_thread(),
+            "is transformed by torch.func or forward mode, but the block is not; put the block "
+            "inside": is_transformed() is not self.transformed,
+            "comes from another task than the first; give each task an attention and a cache of "
+            "its own": self.task is not _task(),
+            "comes while the generator that opened its cache waits at a yield; call a copy, or "
+            "close the generator first": self.opener not in (None, *frames),
+        }
+        for why, refused in refusals.items():
+            if refused:
+                raise RuntimeError(f"this call of {type(self.attention).__name__} {why}.")
 
-    def keep(self, wire: str, new: Tensor, copied: bool) -> Tensor:
-        return self._running().append(wire, new, self.axes[wire], copied=copied)
+    def place(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Tell a stage that rotates by position where the tokens of the pass are."""
+        return args, kwargs | {"positions": self.running().positions}
+
+    def extend(self, stage: Stage, args: tuple[Any, ...], output: Any) -> Any:
+        """Join the wires of the pass with those of the tokens before."""
+        values = stage.named(output)
+        for wire in stage.cached:
+            values[wire] = self.keep(wire, values[wire])
+        kept = tuple(values.values())
+        return kept if isinstance(output, tuple) else kept[0]
+
+    def keep(self, wire: str, new: Tensor) -> Tensor:
+        # A copy, because whoever listens may change in place what it is given, and the cache
+        # must not change with it.
+        return self.running().append(wire, new, self.axes[wire], copied=True)
 
     def attend(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
-        call, bound = self._running(), signature(module.forward).bind(*args, **kwargs)
-        n_key = call.n_used + (call.n_tokens if call.wraps else 0)
+        """Give ``attend`` the mask over all tokens."""
+        call, bound = self.running(), signature(module.forward).bind(*args, **kwargs)
         for value in [*bound.arguments.values()][1:3]:
-            if value.shape[-2] != n_key:
+            if value.shape[-2] != call.n_seen:
                 raise ValueError(
                     f"attend got keys or values of {value.shape[-2]} tokens, but there are "
-                    f"{n_key} with the cache's; name what they are made of in cached."
+                    f"{call.n_seen} with the cache's; name what they are made of in cached."
                 )
         mask = call.attention_mask(bound.arguments.get("mask"), self.attention.n_heads)
         bound.arguments["mask"] = mask
         return bound.args, bound.kwargs
 
     def end(self, module: nn.Module, args: Any, output: Any) -> None:
-        call = self._running()
-        if missing := sorted(self.axes.keys() - call.wires.keys()):
-            raise ValueError(
-                f"the pass did not make {', '.join(missing)}, so the cache would have a gap; "
-                f"a stage that names wires in cached has to run in every pass."
-            )
-        call.commit()
+        self.running().commit()
         self.first = None
 
-    def _running(self) -> Call:
+    def leave(self, module: nn.Module, args: Any, output: Any) -> None:
+        self.call = None
+
+    def running(self) -> Call:
         if self.call is None:
             raise RuntimeError(
                 f"a stage of {type(self.attention).__name__} runs outside its pass, so the "
@@ -280,85 +243,67 @@ class _Growing(_Driver):
         return self.call
 
 
-class _Context(_Driver):
+class _ContextDriver(_Driver):
     """Cross-attention: the first pass that succeeds makes keys and values for all others."""
 
-    def __init__(
-        self, attention: Any, cache: KVCache, opener: int | None, positions: Any, context: Any
-    ) -> None:
-        super().__init__(attention, cache, opener)
-        if positions is not None or cache.n_tokens:
+    def __init__(self, attention: Any, cache: KVCache, positions: Any, context: Any) -> None:
+        super().__init__(attention, cache, None)
+        if positions is not None or cache.n_tokens or cache.window is not None:
             raise ValueError(
-                "a context has no positions and fills a cache once; give neither positions nor "
-                "a cache that holds tokens."
+                f"a context has no positions and fills a cache once, but positions={positions} "
+                f"and {cache} came; give no positions, and an empty cache without a window."
             )
         for path, stage in stages_of(attention).items():
-            if "positions" in signature(stage.forward).parameters:
+            if _takes(stage, "positions"):
                 raise TypeError(
                     f"{path}={type(stage).__name__} places queries behind the keys, but a "
                     f"context is next to them; use a stage without positions for "
                     f"cross-attention."
                 )
         checks.tokens("context", context, attention.d_context, "d_context")
-        self.context, self.known = context, _torch_private.version(context)
-        self.weights: list[tuple[int, int, int]] | None = None
-        self.kept: dict[str, Tensor] = {}
+        self.context, self.made_of = context, None
 
     def begin(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self.is_a_pass()
+        self.check_turn()
         bound = signature(module.forward).bind(*args, **kwargs)
-        given = bound.arguments.get("context")
-        name = type(module).__name__
-        if given is None:
-            raise ValueError(
-                f"the cache of {name} holds a context, but none was given; for self-attention, "
-                f"whose keys grow, use kv_cache without context."
-            )
+        given, name = bound.arguments.get("context"), type(module).__name__
         if given is not self.context:
+            came = None if given is None else tuple(given.shape)
             raise ValueError(
-                f"a context {tuple(given.shape)} came, but the block is about another tensor, "
-                f"{tuple(self.context.shape)}; give the same one, or open another block."
+                f"the cache of {name} holds a context {tuple(self.context.shape)}, but another "
+                f"tensor came, {came}; give the same one, or open another block."
             )
-        if _torch_private.version(given) != self.known:
+        if self.made_of is None:
+            self.call = self.cache.begin(given.shape[:-2], given.shape[-2], given.device)
+            return None
+        if self.made_of != self.versions():
             raise ValueError(
-                "the context was changed in place after the block had opened; open another "
-                "block."
+                f"the context or weights of {name} have changed since its keys were made, as "
+                f"by an optimizer step; open another block."
             )
-        if self.weights is not None:
-            if self.weights != self._weights():
-                raise ValueError(
-                    f"weights of {name} have changed since the keys of the context were made, "
-                    f"as by an optimizer step; open another block."
-                )
-            bound.arguments["context"] = given[..., :0, :]
-        self.call = self.cache.begin(given.shape[:-2], given.shape[-2], given.device)
+        bound.arguments["context"] = given[..., :0, :]
         return bound.args, bound.kwargs
 
-    def keep(self, wire: str, new: Tensor, copied: bool) -> Tensor:
-        if self.weights is None and self.call is not None:
-            return self.call.append(wire, new, self.axes[wire], copied=copied)
-        kept = self.cache.wires[wire]
-        return kept.clone() if copied else kept
+    def keep(self, wire: str, new: Tensor) -> Tensor:
+        return super().keep(wire, new) if self.call else self.cache.wires[wire].clone()
+
+    def attend(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
+        """Leave the mask over the context as it was given."""
 
     def end(self, module: nn.Module, args: Any, output: Any) -> None:
-        if self.weights is None and self.call is not None:
-            self.call.commit()
-            self.weights = self._weights()
+        if self.call:
+            super().end(module, args, output)
+            self.made_of = self.versions()
 
-    def _weights(self) -> list[tuple[int, int, int]]:
-        """Of all weights, where they are and how often they were written to."""
-        return [
-            (id(p), p.data_ptr(), _torch_private.version(p))
-            for p in self.attention.parameters()
-        ]
+    def versions(self) -> list[tuple[int, int, int]]:
+        """Where the context and all weights are, and how often they were written to."""
+        made_of = [self.context, *self.attention.parameters()]
+        return [(id(t), t.data_ptr(), _torch_private.version(t)) for t in made_of]
 
 
 def _key_axis(alias: Any) -> int:
     names = shapes.axes(alias)
     return names.index("key") - len(names)
-
-
-# --- whose pass it is ------------------------------------------------------------------------
 
 
 def _task() -> Any:
@@ -369,28 +314,14 @@ def _task() -> Any:
         return None
 
 
-_SUSPENDABLE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+def _generator_that_opens(frame: FrameType) -> int | None:
+    """The generator in which the with block is, by the id of its frame; None in a function.
 
-
-def _generator_that_opens(frame: FrameType | None) -> int | None:
-    """The generator or coroutine in which the with block is, by the id of its frame.
-
-    A generator that contextlib runs is a with block itself, and what counts is where that one
-    was opened. A frame lives as long as the block is open in it, so its id is its own.
+    A frame lives as long as the block is open in it, so its id is its own. A generator that
+    contextlib runs is a with block itself: what counts is where that one was opened.
     """
-    while frame is not None:
-        caller = frame.f_back
-        is_block = caller is not None and caller.f_code.co_filename == contextlib.__file__
-        if frame.f_code.co_filename != contextlib.__file__ and not is_block:
-            break
-        frame = caller
-    if frame is None or not frame.f_code.co_flags & _SUSPENDABLE:
-        return None
-    return id(frame)
-
-
-def _runs(opener: int) -> bool:
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and id(frame) != opener:
-        frame = frame.f_back
-    return frame is not None
+    kinds = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+    for (inner, _), (caller, _) in pairwise(walk_stack(frame)):
+        if contextlib.__file__ not in (inner.f_code.co_filename, caller.f_code.co_filename):
+            return id(inner) if inner.f_code.co_flags & kinds else None
+    return None
