@@ -1,12 +1,8 @@
 """Drive a cache from the five stages of an attention, by hooks, while a block runs.
 
-A stage names in ``cached`` the wires that later tokens need: keys and values for most, a latent
-for ``LatentAttention``. Behind such a stage the new tokens' wires are joined with those of the
-tokens before, so the five lines of ``forward`` know nothing of it. With the same mask, a text
-gives the same numbers however it is divided into calls.
-
-The keys and values of a context do not grow. After the first call the context goes in with no
-token at all, so ``project`` has nothing to do for it, and what was kept takes its place.
+Behind a stage that names wires in ``cached``, those of the new tokens are joined with those of
+the tokens before, so the five lines of ``forward`` know nothing of it. The keys of a context do
+not grow: after the first call it goes in with no token at all, and what was kept is used.
 
 Source: Shazeer, "Fast Transformer Decoding", arXiv 1911.02150; Vaswani et al., section 3.2.3,
 arXiv 1706.03762 (keys and values of a decoder's cross-attention come from the encoder).
@@ -43,58 +39,46 @@ def kv_cache(
 ) -> Iterator[KVCache]:
     """Keep what the attention in ``model`` needs for later tokens while the block runs.
 
-    Every call continues the sequences of the calls before it. Give each the mask that one pass
-    over the whole text would get: a predicate is asked about positions, a boolean tensor is
-    about the tokens so far. Several tokens need a mask, because without one each would attend
-    to later ones. A call that fails leaves the cache as it was, and gradients flow back into
-    earlier calls.
+    Every call continues the sequences of the calls before it, with gradients into them. Give
+    each the mask that one pass over the whole text would get; several tokens need one, because
+    without it each would attend to later ones. A call that fails leaves the cache as it was.
+    With a ``context``, the keys and values of cross-attention are computed once: every call is
+    given this same tensor, and its numbers are those without the block.
 
-    With padding, ``positions`` say where the tokens of the first call are, as
-    ``left_padded([4, 2])`` does; afterwards every sequence goes on where it ended. For padding
-    in a later call put it into a block ``with cache.at(positions):``.
-
-    With a ``context``, the keys and values of cross-attention are computed once: every call
-    in the block is given this same tensor, and its numbers are those without the block.
-
-    A ``trace``, inside or outside, sees the wires with all tokens, as the attention uses them.
-    An ``edit`` inside changes what is kept; one outside acts on all tokens, every time. Stages
-    other than ``attend`` are taken to treat every token on its own. Compiled modules run
-    uncompiled meanwhile (``hooks.Hooks``). The block belongs to the task that makes its first
-    call, and to a generator that opened it only while the generator runs.
+    A ``trace``, inside or outside, sees the wires with all tokens. An ``edit`` inside changes
+    what is kept; one outside acts on all tokens, every time. Stages other than ``attend`` are
+    taken to treat every token on its own. The block belongs to the thread that opens it, to the
+    task that makes its first call, and to a generator only while the generator runs.
 
     Parameters
     ----------
     model : an attention of this library, or a module that holds one
-    positions : of the tokens in the first call, ``(*batch, token)``, -1 for padding
+    positions : of the tokens in the first call, ``(*batch, token)``, -1 for padding, as
+        ``left_padded`` makes them; in later calls padding is given by ``KVCache.at``
     context : what a cross-attention reads
-    cache : where to keep it; a new ``KVCache()``, which grows, when not given. Give
-        ``KVCache(window=w)`` for a sliding window, or one that is to be continued
+    cache : where to keep it; a new ``KVCache()``, which grows, when not given
 
     Raises
     ------
     RuntimeError : in the call, for one that a checkpoint repeats, that ``torch.func``
         transforms without the block, or that another task makes
-    ValueError : in the call, for several tokens without a mask, another batch, device or dtype
-        than before, no room, positions that do not continue, keys that reach ``attend`` past
-        the cached wires, or a context other than the block's, or one whose keys would change
-        because it or a weight has changed; at once, for a model that has a cache already
-    TypeError : at once, for stages that do not say what to keep, a forward pass that takes
-        other arguments, or stages that rotate keys of a context by their position
+    ValueError : in the call, for several tokens without a mask, and for what does not continue
+        the cache: batch, device, dtype, room, positions, the context or weights; at once, for
+        a model that has a cache already
+    TypeError : at once, for stages that do not say what to keep, or place keys of a context
 
     Examples
     --------
     >>> import torch
     >>> from mhsa_lib import MultiHeadAttention, masks
-    >>> mha, x = MultiHeadAttention(12, 3), torch.randn(2, 6, 12)
-    >>> whole = mha(x, mask=masks.causal)
+    >>> mha, x, memory = MultiHeadAttention(12, 3), torch.randn(2, 6, 12), torch.randn(2, 7, 12)
     >>> with kv_cache(mha) as cache:
     ...     parts = [mha(part, mask=masks.causal) for part in x.split([3, 1, 2], dim=1)]
-    >>> torch.allclose(torch.cat(parts, dim=1), whole, atol=1e-6)
+    >>> torch.allclose(torch.cat(parts, dim=1), mha(x, mask=masks.causal), atol=1e-6)
     True
     >>> cache
     KVCache(6 tokens, 1,152 bytes: k_heads (2, 3, 6, 4), v_heads (2, 3, 6, 4))
-    >>> memory = torch.randn(2, 7, 12)
-    >>> with kv_cache(mha, context=memory) as cache:
+    >>> with kv_cache(mha, context=memory):
     ...     parts = [mha(token, memory) for token in x.split(1, dim=1)]
     >>> torch.allclose(torch.cat(parts, dim=1), mha(x, memory), atol=1e-6)
     True
@@ -117,7 +101,7 @@ def kv_cache(
         for stage in stages_of(attention).values():
             if stage.cached:
                 hooks.after(stage, driver.extend, first=True)
-            if _takes(stage, "positions"):
+            if "positions" in _arguments(stage):
                 hooks.before(stage, driver.place, first=True)
         hooks.before(attention.attend, driver.attend, first=True)
         hooks.after(attention, driver.end)
@@ -125,28 +109,23 @@ def kv_cache(
         yield cache
 
 
-def _takes(module: Any, argument: str) -> bool:
-    return module is not None and argument in signature(module.forward).parameters
+def _arguments(module: Any) -> list[str]:
+    return [] if module is None else list(signature(module.forward).parameters)
 
 
 def _check_stages(attention: Any) -> None:
     """Refuse an attention whose stages do not say what later tokens need."""
-    name = type(attention).__name__
-    if not (_takes(attention, "x") and _takes(getattr(attention, "attend", None), "mask")):
+    parts = {name: getattr(attention, name, None) for name in ("project", "split", "attend")}
+    stages = [bool(stages_of(part)) for part in parts.values() if part is not None]
+    cached = [wire for stage in stages_of(attention).values() for wire in stage.cached]
+    takes, attends = _arguments(attention), _arguments(parts["attend"])
+    if "x" not in takes or "mask" not in attends or not all(stages) or not cached:
+        kinds = ", ".join(f"{name}={type(part).__name__}" for name, part in parts.items())
         raise TypeError(
-            f"kv_cache needs forward(x, context, mask) with a stage attend(q, k, v, mask), but "
-            f"{name} has forward{signature(attention.forward)} and its attend is "
-            f"{getattr(attention, 'attend', None)}; give them these arguments."
-        )
-    parts = {part: getattr(attention, part, None) for part in ("project", "split")}
-    plain = [
-        f"{part}={type(m).__name__}" for part, m in parts.items() if m and not stages_of(m)
-    ]
-    if plain or not any(stage.cached for stage in stages_of(attention).values()):
-        raise TypeError(
-            f"{', '.join(plain) or name} does not say what to keep; make each part a Stage, and "
-            f"name the wires that later tokens need in cached, as Split does with k_heads and "
-            f"v_heads."
+            f"kv_cache needs forward(x, context, mask) and attend(q, k, v, mask), and Stages "
+            f"that name what later tokens need in cached, as Split does with k_heads and "
+            f"v_heads; but {type(attention).__name__} takes {takes}, its attend {attends}, and "
+            f"{kinds} name {cached}."
         )
 
 
@@ -162,9 +141,7 @@ class _Driver:
         self.attention, self.cache = attention, cache
         self.transformed, self.task = is_transformed(), _task()
         self.call: Call | None = None
-        self.first = positions
-        if positions is not None:
-            self.first = whole_numbers("positions", positions, "[[0, 1, -1]]")
+        self.first = None if positions is None else whole_numbers("positions", positions)
         stages = stages_of(attention).values()
         self.axes = {w: _key_axis(s.wires[w]) for s in stages for w in s.cached}
 
@@ -182,20 +159,23 @@ class _Driver:
         # The thread alone does not say whose pass it is: tasks take turns in one thread, and so
         # do a generator that waits at a yield and whoever reads from it.
         self.task = self.task or _task()
-        frames = [id(frame) for frame, _ in walk_stack(None)]
+        waits = self.opener and self.opener not in [
+            id(f) for f, _ in walk_stack(sys._getframe())
+        ]
         refusals = {
-            "is repeated by a checkpoint, and would be kept twice; use the cache without the "
+            "a checkpoint repeats it, and it would be kept twice; use the cache without the "
             "checkpoint": _torch_private.in_backward_thread(),
-            "is transformed by torch.func or forward mode, but the block is not; put the block "
+            "torch.func or forward mode transforms it, but not the block; put the block "
             "inside": is_transformed() is not self.transformed,
-            "comes from another task than the first; give each task an attention and a cache of "
-            "its own": self.task is not _task(),
-            "comes while the generator that opened its cache waits at a yield; call a copy, or "
-            "close the generator first": self.opener not in (None, *frames),
+            "it is another task than that of the first call; give each task an attention and "
+            "a cache of its own": self.task is not _task(),
+            "the generator that opened the cache waits at a yield; call a copy of the module, or "
+            "close the generator first": waits,
         }
         for why, refused in refusals.items():
             if refused:
-                raise RuntimeError(f"this call of {type(self.attention).__name__} {why}.")
+                name = type(self.attention).__name__
+                raise RuntimeError(f"this call of {name} is not the next of its cache: {why}.")
 
     def place(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
         """Tell a stage that rotates by position where the tokens of the pass are."""
@@ -212,7 +192,7 @@ class _Driver:
     def keep(self, wire: str, new: Tensor) -> Tensor:
         # A copy, because whoever listens may change in place what it is given, and the cache
         # must not change with it.
-        return self.running().append(wire, new, self.axes[wire], copied=True)
+        return self.running().append(wire, new, self.axes[wire]).clone()
 
     def attend(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
         """Give ``attend`` the mask over all tokens."""
@@ -254,7 +234,7 @@ class _ContextDriver(_Driver):
                 f"and {cache} came; give no positions, and an empty cache without a window."
             )
         for path, stage in stages_of(attention).items():
-            if _takes(stage, "positions"):
+            if "positions" in _arguments(stage):
                 raise TypeError(
                     f"{path}={type(stage).__name__} places queries behind the keys, but a "
                     f"context is next to them; use a stage without positions for "

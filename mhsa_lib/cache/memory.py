@@ -36,27 +36,20 @@ EMPTY = State({}, {}, [], (0,), None)
 class KVCache:
     """Keys and values of all tokens so far, for attention that goes on with the next token.
 
-    It grows when ``max_length`` is None, and a call copies what is kept. With a ``max_length``
-    memory is allocated once, in the first call, and a step writes one token. With a ``window``
-    that memory is a ring of ``window`` slots, for a text of any length. Every sequence of the
-    batch has its own length. A call counts when it is committed at its end; one that fails
-    before leaves the cache as it was.
+    It grows, and a call copies what is kept. With a ``max_length`` memory is allocated once, in
+    the first call, and a step writes one token. With a ``window`` that memory is a ring, for a
+    text of any length. Every sequence of the batch has its own length. A call counts when it is
+    committed at its end; one that fails before leaves the cache as it was.
 
     Parameters
     ----------
     max_length : the most tokens of a sequence; None for no limit
     window : how many tokens a query sees, itself included; older ones are overwritten
 
-    Raises
-    ------
-    ValueError : for sizes below 1
-
     Examples
     --------
     >>> cache, k = KVCache(), torch.randn(2, 3, 5, 4)
-    >>> _, _, mask = cache.update(k, k)
-    >>> mask
-    causal
+    >>> _ = cache.update(k, k)
     >>> keys, values, mask = cache.update(k[:, :, :1], k[:, :, :1])
     >>> keys.shape, mask
     (torch.Size([2, 3, 6, 4]), None)
@@ -83,10 +76,7 @@ class KVCache:
 
     @property
     def lengths(self) -> Any:
-        """Tokens of every sequence so far, padding left out: nested lists of x's leading axes.
-
-        Empty before the first call.
-        """
+        """Tokens of every sequence so far without padding: lists nested as x's leading axes."""
         ends, batch = self._state.ends, self._state.batch
         return torch.tensor(ends[: prod(batch)], device="cpu").view(batch).tolist()
 
@@ -134,14 +124,10 @@ class KVCache:
         """Keep keys and values ``(*batch, kv_head, token, d_head)``; return all that is seen.
 
         Returns ``k, v, mask``: keys and values of the tokens kept and of the new ones, and who
-        may attend to what: None when the single new token sees all of them, a predicate
-        (``masks.causal`` or a window), or, with sequences of different lengths, a tensor
-        ``(*batch, 1, token, key)``. Keys and values may be views of the memory, which later
-        calls write to; do not change them in place.
-
-        ``positions`` are those of ``at``. The tokens count from now on; ``crop`` takes them
-        back. Raises ``ValueError`` for another batch, device, dtype or width than before, for
-        no room, and for positions that do not continue.
+        may attend to what, as ``Call.attention_mask`` says. Keys and values may be views of the
+        memory, which later calls write to; do not change them in place. ``positions`` are those
+        of ``at``. Raises ``ValueError`` for another batch, device, dtype or width than before,
+        for no room, and for positions that do not continue.
         """
         if k.ndim < 3 or k.shape[:-1] != v.shape[:-1]:
             raise ValueError(
@@ -159,8 +145,7 @@ class KVCache:
         """In the block, calls bring tokens at these ``positions``, ``(*batch, token)``.
 
         -1 is padding, which takes no room, sees nothing and is not seen; the other tokens count
-        on from where each sequence ended, so a call that they do not fit raises ``ValueError``.
-        ``left_padded`` and ``right_padded`` make them from lengths.
+        on from where each sequence ended. ``left_padded`` and ``right_padded`` make them.
 
         >>> cache, k = KVCache(), torch.randn(2, 3, 4, 8)
         >>> with cache.at([[0, 1, 2, 3], [0, 1, -1, -1]]):
@@ -168,7 +153,7 @@ class KVCache:
         >>> cache.lengths
         [4, 2]
         """
-        before, self._at = self._at, whole_numbers("positions", positions, "[[0, 1, -1]]")
+        before, self._at = self._at, whole_numbers("positions", positions)
         try:
             yield
         finally:
@@ -177,43 +162,35 @@ class KVCache:
     def begin(
         self, batch: Any, n_tokens: int, device: torch.device, positions: Any = None
     ) -> "Call":
-        """Begin a call of ``n_tokens`` for sequences of leading axes ``batch``.
-
-        Nothing counts until its ``commit``, so that a call which fails leaves no trace.
-        """
+        """Begin a call for sequences of leading axes ``batch``; it counts when it commits."""
         state, batch = self._state, tuple(batch)
         if (state.batch, state.device) != (batch, device):
             if any(state.ends):
                 raise ValueError(
                     f"the cache holds sequences of batch {state.batch} on {state.device}, but "
-                    f"x has {batch} on {device}; go on with the same, or start another cache."
+                    f"x has {batch} on {device}; go on with those, or start another cache."
                 )
             # An empty batch has one end too, so that nothing has to ask whether there is any.
             state = State({}, {}, [0] * max(prod(batch), 1), batch, device)
-        if positions is None:
-            return Call(self, state, n_tokens, self._at)
-        given = whole_numbers("positions", positions, "[[0, 1, -1]]")
+        given = self._at if positions is None else whole_numbers("positions", positions)
         return Call(self, state, n_tokens, given)
-
-    # --- between calls -----------------------------------------------------------------------
 
     def reorder(self, order: Any) -> None:
         """Let sequence i go on from what sequence ``order[i]`` was: a step of beam search.
 
-        ``order`` (sequence,) are whole numbers; sequences may be repeated and left out, and
-        without a ``max_length`` or ``window`` become more or fewer. What is kept is copied.
-        Raises ``ValueError`` for a number that is no sequence, another count than memory was
-        allocated for, an empty cache, and unless x has one leading axis.
+        ``order`` (sequence,) may repeat sequences and leave some out; without a ``max_length``
+        or ``window`` they may become more or fewer. All that is kept is copied. Raises
+        ``ValueError`` for an order that does not choose from sequences that have begun.
         """
-        state, order = self._state, whole_numbers("order", order, "[0, 0, 1]")
+        state, order = self._state, whole_numbers("order", order)
         n = len(state.ends) if any(state.ends) else 0
-        more = self.n_slots is not None and len(order) != n
         outside = not len(order) or order.min() < 0 or order.max() >= n
-        if len(state.batch) != 1 or order.ndim != 1 or outside or more:
+        resized = self.n_slots is not None and len(order) != n
+        if outside or resized or order.ndim != 1 or len(state.batch) != 1:
             raise ValueError(
-                f"order={order.tolist()} does not reorder {n} sequences, of leading axes "
-                f"{state.batch} of x; after the first call give a number of 0 to {n - 1} for "
-                f"each, and in allocated memory as many as there are."
+                f"order={order.tolist()} does not choose from {n} sequences of leading axes "
+                f"{state.batch}; after a call on x with one leading axis, name sequences by "
+                f"numbers below {n}, and in allocated memory as many as there are."
             )
         # New memory for all wires before any is replaced: k must not move when v finds none.
         wires = {
@@ -226,9 +203,8 @@ class KVCache:
     def crop(self, length: Any) -> None:
         """Drop all tokens from position ``length`` on: draft tokens that were rejected.
 
-        ``length`` is one number, or one for every sequence; those that are not longer stay as
-        they are. Raises ``ValueError`` for a negative length, another number of them than
-        sequences, and in a ring that was full, where older tokens were overwritten.
+        ``length`` is one number, or one for every sequence. Raises ``ValueError`` for lengths
+        that are none, and in a ring that was full, where older tokens were overwritten.
 
         >>> cache, k = KVCache(), torch.randn(1, 3, 5, 4)
         >>> _ = cache.update(k, k)
@@ -238,7 +214,7 @@ class KVCache:
         """
         before = self._state.ends
         given = [length] * max(len(before), 1) if isinstance(length, int) else length
-        lengths = whole_numbers("lengths", given, "[3, 1]").flatten().tolist()
+        lengths = whole_numbers("lengths", given).flatten().tolist()
         if len(lengths) != max(len(before), 1) or min(lengths) < 0:
             raise ValueError(
                 f"length={length} does not crop {len(before)} sequences; give one length of 0 "
@@ -250,8 +226,7 @@ class KVCache:
         if ends != before and self.ring is not None and self.n_tokens >= self.ring:
             raise ValueError(
                 f"a window of {self.ring} has overwritten tokens that a text cropped to "
-                f"{length} would see again; crop before {self.ring} tokens have come, or use "
-                f"a cache without a window."
+                f"{length} would see again; crop before, or use a cache without a window."
             )
         self._state = self._state._replace(ends=ends)
 
@@ -266,24 +241,18 @@ class KVCache:
 
 def _is_writable(kept: Tensor) -> bool:
     """Whether memory may be changed in place: autograd and inference mode may forbid it."""
-    if kept.requires_grad:
-        return False
-    return is_compiling() or not kept.is_inference() or torch.is_inference_mode_enabled()
+    in_mode = is_compiling() or not kept.is_inference() or torch.is_inference_mode_enabled()
+    return in_mode and not kept.requires_grad
 
 
 class Call:
     """One call in progress: ``append`` the wires, ask for the mask, and ``commit`` at the end.
 
-    Made by ``KVCache.begin``.
-
     >>> cache, k = KVCache(max_length=4), torch.randn(1, 2, 3, 4)
     >>> call = cache.begin((1,), 3, k.device)
     >>> keys = call.append("k", k)
-    >>> cache.n_tokens
-    0
-    >>> call.commit()
-    >>> cache.n_tokens
-    3
+    >>> cache.n_tokens, call.commit(), cache.n_tokens
+    (0, None, 3)
     """
 
     # Ends are Python numbers, so that no step waits for a device, and a step of sequences that
@@ -295,7 +264,7 @@ class Call:
         self.before, ends = cache._state, state.ends
         self.wires: dict[str, Tensor] = {}
         self.axes: dict[str, int] = {}
-        self.given, self.later = None, [end + n_tokens for end in ends]
+        self.given, self.later = positions, [end + n_tokens for end in ends]
         if positions is not None:
             self.given = continuing(positions, ends, state.batch, n_tokens)
         if self.given is not None:
@@ -317,29 +286,25 @@ class Call:
         self.wraps = n_tokens != 1 and most > self.n_slots
         self.n_used = min(max(ends) if self.wraps else most, self.n_slots)
         self.n_seen = self.n_used + n_tokens * self.wraps
+        # From this slot on the tokens of a ring are in order.
+        self.oldest = ends[0] % self.n_used if self.even and self.n_used else 0
 
-    # --- keys, values, or whatever an attention keeps -----------------------------------------
-
-    def append(self, name: str, new: Tensor, axis: int = -2, *, copied: bool = False) -> Tensor:
+    def append(self, name: str, new: Tensor, axis: int = -2) -> Tensor:
         """Keep a wire of the new tokens; return it for all tokens that this call may see.
 
         ``axis``, counted from the end, is that of the tokens. What is returned may be a view of
-        the memory; with ``copied`` it never is. Raises ``ValueError`` for another shape or
-        dtype than before, and for a wire that this call has appended already.
+        the memory. Raises ``ValueError`` for another shape or dtype than before, and for a wire
+        that was appended already.
         """
-        if name in self.wires:
-            raise ValueError(
-                f"wire {name!r} was made twice in one pass; a cache keeps one of each name."
-            )
         kept, batch = self.state.wires.get(name), self.state.batch
         like = new if kept is None else kept
         wanted = [*batch, *like.shape[len(batch) :]]
         wanted[axis] = self.n_tokens
-        if list(new.shape) != wanted or new.dtype is not like.dtype:
+        if name in self.wires or list(new.shape) != wanted or new.dtype is not like.dtype:
             raise ValueError(
-                f"wire {name!r} is {new.dtype} {tuple(new.shape)}, but the cache goes on with "
-                f"{like.dtype} {tuple(wanted)}; keep one value for every token, of the same "
-                f"attention in the same precision, or start another cache."
+                f"wire {name!r} came as {new.dtype} {tuple(new.shape)}, but the cache takes it "
+                f"as {like.dtype} {tuple(wanted)}, once in a pass; go on with the same attention "
+                f"in the same precision, or start another cache."
             )
         memory = self.wires[name] = self._memory(kept, new, axis)
         self.axes[name] = axis
@@ -351,28 +316,29 @@ class Call:
         elif self.wraps:
             seen = torch.cat([seen.roll(-self.oldest, axis), new], dim=axis)
         self._write(memory, new, axis)
-        return seen.clone() if copied and seen is not new else seen
+        return seen
 
     def commit(self) -> None:
         """End the call: its tokens count from now on.
 
-        Raises ``RuntimeError`` if the cache has changed since the call began, as it does when
-        two tasks share it, and ``ValueError`` for other wires than earlier calls have kept.
+        Raises ``RuntimeError`` if the cache has changed since it began, as when two tasks share
+        it, and ``ValueError`` for other wires than those of earlier calls.
         """
         # A compiled call runs in one piece, and identities are not known while it is compiled.
         if not is_compiling() and self.cache._state is not self.before:
             raise RuntimeError(
-                "the cache was changed by something else while this call was running, so its "
-                "tokens would be in the wrong place; give every task a cache of its own."
+                "the cache was changed by something else while this call was running; give "
+                "every task a cache of its own."
             )
         made, kept = sorted(self.wires), sorted(self.state.wires)
         if not made or (any(self.state.ends) and made != kept):
             raise ValueError(
-                f"the pass made {made}, but the cache keeps {kept or 'wires'}, so it would have "
+                f"the pass made the wires {made}, but the cache keeps {kept}, so it would have "
                 f"a gap; a stage that names wires in cached has to run in every pass."
             )
-        state = self.state._replace(wires=self.wires, axes=self.axes, ends=self.later)
-        self.cache._state = state
+        self.cache._state = self.state._replace(
+            wires=self.wires, axes=self.axes, ends=self.later
+        )
 
     def _memory(self, kept: Tensor | None, new: Tensor, axis: int) -> Tensor:
         """Memory of all tokens kept and room for the new ones, which this call may write to."""
@@ -381,26 +347,24 @@ class Call:
             # Autograd needs the memory of earlier calls as it was: with gradients it is copied.
             gradients = torch.is_grad_enabled() and new.requires_grad
             return kept.clone() if self.wraps or gradients or not _is_writable(kept) else kept
+        n_before = max(self.state.ends)
+        past = [] if kept is None else [kept.narrow(axis, 0, n_before)]
         if grows and self.even:
-            past = [] if kept is None else [kept.narrow(axis, 0, self.state.ends[0])]
             return torch.cat([*past, new], dim=axis)
         shape = list(new.shape)
         shape[axis] = self.n_slots
-        memory = _zeros(shape, new)
-        if kept is not None:
-            n_before = max(self.state.ends)
-            memory.narrow(axis, 0, n_before).copy_(kept.narrow(axis, 0, n_before))
+        memory = new.new_zeros(shape)
+        for each in past:
+            memory.narrow(axis, 0, n_before).copy_(each)
         return memory
 
     def _clear(self, memory: Tensor, axis: int) -> None:
-        """Write zeros over what belongs to no sequence: tokens dropped, or of a failed call.
-
-        Shorter sequences read such slots under a mask. Their weights are 0, but 0 · NaN is NaN.
-        """
+        """Write zeros over what belongs to no sequence: tokens dropped, or of a failed call."""
+        # Shorter sequences read such slots under a mask, where 0 · NaN would be NaN.
         ends, device, ring = self.state.ends, self.state.device, self.cache.ring
-        first, oldest = min(ends), torch.zeros((), dtype=torch.long, device=device)
-        if ring is not None:
-            first, oldest = 0, (torch.tensor(ends, device=device)[:, None] + 1 - ring).relu()
+        last = torch.tensor(ends, device=device)[:, None]
+        oldest = last.clamp(max=0) if ring is None else (last + 1 - ring).clamp(min=0)
+        first = min(ends) if ring is None else 0
         gone = slot_positions(ends, self.n_slots, self.n_used, device)[:, first:] < oldest
         rows = self._by_slot(memory.narrow(axis, first, self.n_used - first), axis)
         rows.masked_fill_(gone.view(*gone.shape, *[1] * (rows.ndim - 2)), 0)
@@ -417,15 +381,13 @@ class Call:
             token = torch.zeros_like(sequence)
         else:
             oldest = torch.tensor(self.later, device=device)[:, None] - self.n_slots
-            sequence, token = (positions >= oldest.relu()).nonzero(as_tuple=True)
+            sequence, token = (positions >= oldest.clamp(min=0)).nonzero(as_tuple=True)
         slot = positions[sequence, token] % self.n_slots
         self._by_slot(memory, axis)[sequence, slot] = self._by_slot(new, axis)[sequence, token]
 
     def _by_slot(self, t: Tensor, axis: int) -> Tensor:
         """Memory as (sequence, slot, …), a view; new numbers as (sequence, token, …)."""
         return t[None].flatten(0, len(self.state.batch)).movedim(axis, 1)
-
-    # --- who may attend to what --------------------------------------------------------------
 
     @property
     def positions(self) -> Tensor:
@@ -435,14 +397,13 @@ class Call:
     def attention_mask(self, mask: Any, n_heads: int = 1) -> Any:
         """Return the mask of the call over all that it sees, the window of the cache in it.
 
-        It stays a predicate where slots are positions or only the window matters, and is None
-        for a single token that sees all; otherwise it is a tensor, in which padding attends to
-        nothing and nothing attends to it. A predicate is asked about positions; in a boolean
-        tensor the keys are those positions in order. Raises ``ValueError`` for several tokens
-        without a mask, unless a window hides the future from them, and ``TypeError`` for a
-        tensor under a window.
+        It is None for a single token that sees all, a predicate where slots are positions or
+        only the window matters, and otherwise a tensor ``(*batch, head, token, key)``, in which
+        padding neither attends nor is attended to. A predicate is asked about positions; in a
+        boolean tensor the keys are those positions in order. Raises ``ValueError`` for several
+        tokens without a mask or a window, and ``TypeError`` for a tensor under a window.
         """
-        rule, ring = self.cache.rule, self.cache.ring
+        rule, ring, device = self.cache.rule, self.cache.ring, self.state.device
         if self.cache.window is None:
             checks.sees_no_future(mask, self.n_tokens)
         elif isinstance(mask, masks.Predicate):
@@ -458,47 +419,29 @@ class Call:
         mask = rule if mask is None else mask
         if self.even and (mask is rule or ring is None or max(self.later) <= ring):
             return None if mask is rule and self.n_tokens == 1 else mask
-        query, key = self._rows(), self._kept_positions()
+        query, ends = self._rows(), self.state.ends if self.wraps else self.later
+        key = slot_positions(ends, self.n_slots, self.n_used, device)
         if self.wraps:
-            key = key.roll(-self.oldest, -1).expand(len(query), -1)
-            key = torch.cat([key, query], dim=-1)
+            key = key.roll(-self.oldest, -1)
+            key = torch.cat([key, query.expand(len(key), -1)], dim=-1)
         query = self._by_batch(query)[..., None, :, None]
         key = self._by_batch(key)[..., None, None, :]
         allowed = (query >= 0) & (key >= 0)
         if isinstance(mask, masks.Predicate):
             return allowed & mask(query, key)
         shape = (*self.state.batch, n_heads, self.n_tokens, self.n_seen)
-        return allowed & masks.resolve(mask, shape, allowed.device)
-
-    @property
-    def oldest(self) -> int:
-        """The slot of the oldest token kept while all sequences are even, else 0."""
-        return self.state.ends[0] % self.n_used if self.even and self.n_used else 0
+        return allowed & masks.resolve(mask, shape, device)
 
     def _rows(self) -> Tensor:
-        """Of the call's tokens, (sequence, token); (1, token) while all sequences are even."""
-        device = self.state.device
+        """Positions of the call's tokens: (sequence, token), or (1, token) for all sequences."""
         if self.given is not None:
-            return self.given.to(device)
+            return self.given.to(self.state.device)
         ends = self.state.ends[:1] if self.even else self.state.ends
-        token = torch.arange(self.n_tokens, device=device)
-        return torch.tensor(ends, device=device)[:, None] + token
-
-    def _kept_positions(self) -> Tensor:
-        """Of the slots in use, (sequence, slot) or (1, slot); below 0 where there is none."""
-        ends = self.state.ends if self.wraps else self.later
-        ends = ends[:1] if self.even else ends
-        return slot_positions(ends, self.n_slots, self.n_used, self.state.device)
+        first = torch.tensor(ends, device=self.state.device)[:, None]
+        return first + torch.arange(self.n_tokens, device=self.state.device)
 
     def _by_batch(self, rows: Tensor) -> Tensor:
-        """One row for every sequence with the leading axes of x, or a single one for all."""
+        """Give one row for every sequence the leading axes of x, or leave one for all."""
         batch = self.state.batch
         leading = batch if len(rows) > 1 else [1] * len(batch)
         return rows.view(*leading, rows.shape[-1])
-
-
-def _zeros(shape: list[int], like: Tensor) -> Tensor:
-    if is_compiling():
-        return like.new_zeros(shape)
-    with torch.inference_mode(False):  # or it could be written to in that mode only
-        return torch.zeros(shape, dtype=like.dtype, device=like.device)

@@ -3,6 +3,7 @@
 With padding a token's row in a call is not its position, and in a ring neither is its slot.
 """
 
+from math import prod
 from typing import Any
 
 import torch
@@ -12,14 +13,20 @@ from mhsa_lib import checks
 
 
 def right_padded(lengths: Any, n_tokens: int | None = None) -> Tensor:
-    """Return the positions of sequences whose padding comes last: (sequence, token).
+    """Return the positions of sequences whose padding, -1, comes last: (sequence, token).
 
-    Padding is -1. Raises ``ValueError`` for lengths that ``n_tokens`` cannot hold.
+    Raises ``ValueError`` for lengths that ``n_tokens``, by default the longest, cannot hold.
 
     >>> right_padded([3, 1]).tolist()
     [[0, 1, 2], [0, -1, -1]]
     """
-    ends, token = _ends(lengths, n_tokens)
+    ends = whole_numbers("lengths", lengths)[:, None]
+    n_tokens = int(ends.max()) if n_tokens is None else n_tokens
+    if (ends < 0).any() or (ends > n_tokens).any():
+        raise ValueError(
+            f"lengths {ends.tolist()} do not fit {n_tokens} tokens; each is 0 to {n_tokens}."
+        )
+    token = torch.arange(n_tokens, device="cpu")
     return torch.where(token < ends, token, -1)
 
 
@@ -29,43 +36,31 @@ def left_padded(lengths: Any, n_tokens: int | None = None) -> Tensor:
     >>> left_padded([3, 1]).tolist()
     [[0, 1, 2], [-1, -1, 0]]
     """
-    ends, token = _ends(lengths, n_tokens)
-    return (token - len(token) + ends).clamp(min=-1)
+    return right_padded(lengths, n_tokens).sort(dim=1).values  # -1 comes first
 
 
-def _ends(lengths: Any, n_tokens: int | None) -> tuple[Tensor, Tensor]:
-    ends = whole_numbers("lengths", lengths, "[3, 1]")
-    n_tokens = int(ends.max()) if n_tokens is None else n_tokens
-    if (ends < 0).any() or (ends > n_tokens).any():
-        raise ValueError(
-            f"lengths {ends.tolist()} do not fit {n_tokens} tokens; each is 0 to {n_tokens}."
-        )
-    return ends[:, None], torch.arange(n_tokens, device="cpu")
-
-
-def whole_numbers(name: str, numbers: Any, example: str) -> Tensor:
+def whole_numbers(name: str, numbers: Any) -> Tensor:
     """Return whole numbers on the CPU, where reading them waits for no device.
 
-    >>> whole_numbers("order", (1, 0), "[0, 1]")
+    >>> whole_numbers("order", (1, 0))
     tensor([1, 0])
     """
-    return checks.whole_numbers(name, "one for each", numbers, example).cpu().long()
+    return checks.whole_numbers(name, "one for each", numbers, "[0, 1]").cpu().long()
 
 
 def continuing(
     given: Tensor, ends: list[int], batch: tuple[int, ...], n_tokens: int
 ) -> Tensor | None:
-    """Return the positions given for a call, (sequence, token), if they continue the cache.
+    """Return the positions given for a call, (sequence, token); None if there is no padding.
 
-    None means that every sequence simply goes on, without padding. Raises ``ValueError`` for
-    another number of tokens or sequences, and for a gap or a repetition.
+    Raises ``ValueError`` unless there is one for each token and they continue every sequence.
 
     >>> continuing(torch.tensor([[3, -1]]), ends=[3], batch=(1,), n_tokens=2)
     tensor([[ 3, -1]])
     """
     shape = (*batch, n_tokens)
     try:
-        rows = given.expand(shape).reshape(-1, n_tokens)
+        rows = given.expand(shape).reshape(prod(batch), n_tokens)
     except RuntimeError as error:
         raise ValueError(
             f"positions {tuple(given.shape)} were given, but x has {shape} tokens; give one "
