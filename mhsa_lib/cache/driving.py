@@ -45,26 +45,23 @@ def kv_cache(
     With a ``context``, the keys and values of cross-attention are computed once: every call is
     given this same tensor, and its numbers are those without the block.
 
-    A ``trace``, inside or outside, sees the wires with all tokens. An ``edit`` inside changes
-    what is kept; one outside acts on all tokens, every time. Stages other than ``attend`` are
-    taken to treat every token on its own. The block belongs to the thread that opens it, to the
-    task that makes its first call, and to a generator only while the generator runs.
+    A ``trace`` sees the wires with all tokens. An ``edit`` inside changes what is kept; one
+    outside acts on all tokens, every time. Stages other than ``attend`` are taken to treat
+    every token on its own. The block belongs to the thread that opens it, the task that makes
+    its first call, and to a generator only while that runs.
 
     Parameters
     ----------
     model : an attention of this library, or a module that holds one
-    positions : of the tokens in the first call, ``(*batch, token)``, -1 for padding, as
-        ``left_padded`` makes them; in later calls padding is given by ``KVCache.at``
+    positions : of the tokens in the first call, as for ``KVCache.at``
     context : what a cross-attention reads
     cache : where to keep it; a new ``KVCache()``, which grows, when not given
 
     Raises
     ------
-    RuntimeError : in the call, for one that a checkpoint repeats, that ``torch.func``
-        transforms without the block, or that another task makes
+    RuntimeError : in the call, for one that does not belong to the block
     ValueError : in the call, for several tokens without a mask, and for what does not continue
-        the cache: batch, device, dtype, room, positions, the context or weights; at once, for
-        a model that has a cache already
+        the cache, be it batch, device, dtype, room, positions, the context or weights
     TypeError : at once, for stages that do not say what to keep, or place keys of a context
 
     Examples
@@ -115,25 +112,21 @@ def _arguments(module: Any) -> list[str]:
 
 def _check_stages(attention: Any) -> None:
     """Refuse an attention whose stages do not say what later tokens need."""
-    parts = {name: getattr(attention, name, None) for name in ("project", "split", "attend")}
-    stages = [bool(stages_of(part)) for part in parts.values() if part is not None]
+    takes, attends = _arguments(attention), _arguments(getattr(attention, "attend", None))
+    parts = [getattr(attention, n) for n in ("project", "split") if hasattr(attention, n)]
+    plain = [type(part).__name__ for part in parts if not stages_of(part)]
     cached = [wire for stage in stages_of(attention).values() for wire in stage.cached]
-    takes, attends = _arguments(attention), _arguments(parts["attend"])
-    if "x" not in takes or "mask" not in attends or not all(stages) or not cached:
-        kinds = ", ".join(f"{name}={type(part).__name__}" for name, part in parts.items())
+    if "x" not in takes or "mask" not in attends or plain or not cached:
         raise TypeError(
-            f"kv_cache needs forward(x, context, mask) and attend(q, k, v, mask), and Stages "
-            f"that name what later tokens need in cached, as Split does with k_heads and "
-            f"v_heads; but {type(attention).__name__} takes {takes}, its attend {attends}, and "
-            f"{kinds} name {cached}."
+            f"kv_cache needs forward(x, context, mask), attend(q, k, v, mask), and Stages that "
+            f"name in cached what later tokens need, as Split does with k_heads and v_heads; "
+            f"{type(attention).__name__} takes {takes}, its attend {attends}, its stages name "
+            f"{cached}, and no Stage is {plain}."
         )
 
 
 class _Driver:
-    """What the hooks do in a pass of self-attention, which brings new tokens.
-
-    What the pass adds counts when it has succeeded.
-    """
+    """What the hooks do in a pass of self-attention, which counts when it has succeeded."""
 
     opener: int | None = None
 
@@ -159,23 +152,17 @@ class _Driver:
         # The thread alone does not say whose pass it is: tasks take turns in one thread, and so
         # do a generator that waits at a yield and whoever reads from it.
         self.task = self.task or _task()
-        waits = self.opener and self.opener not in [
-            id(f) for f, _ in walk_stack(sys._getframe())
+        stack = [id(frame) for frame, _ in walk_stack(sys._getframe())]
+        refusals = [
+            (_torch_private.in_backward_thread(), "a checkpoint repeats it; use no checkpoint"),
+            (is_transformed() != self.transformed, "torch.func is around it; open one inside"),
+            (_task() is not self.task, "another task made the first; give each a copy"),
+            (self.opener not in (None, *stack), "its generator waits at a yield; call a copy"),
         ]
-        refusals = {
-            "a checkpoint repeats it, and it would be kept twice; use the cache without the "
-            "checkpoint": _torch_private.in_backward_thread(),
-            "torch.func or forward mode transforms it, but not the block; put the block "
-            "inside": is_transformed() is not self.transformed,
-            "it is another task than that of the first call; give each task an attention and "
-            "a cache of its own": self.task is not _task(),
-            "the generator that opened the cache waits at a yield; call a copy of the module, or "
-            "close the generator first": waits,
-        }
-        for why, refused in refusals.items():
+        for refused, why in refusals:
             if refused:
                 name = type(self.attention).__name__
-                raise RuntimeError(f"this call of {name} is not the next of its cache: {why}.")
+                raise RuntimeError(f"this call of {name} does not belong to the block: {why}.")
 
     def place(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
         """Tell a stage that rotates by position where the tokens of the pass are."""
@@ -230,15 +217,14 @@ class _ContextDriver(_Driver):
         super().__init__(attention, cache, None)
         if positions is not None or cache.n_tokens or cache.window is not None:
             raise ValueError(
-                f"a context has no positions and fills a cache once, but positions={positions} "
-                f"and {cache} came; give no positions, and an empty cache without a window."
+                f"a context has no positions and fills a cache once; give no positions and an "
+                f"empty cache without a window, not {positions} and {cache}."
             )
         for path, stage in stages_of(attention).items():
             if "positions" in _arguments(stage):
                 raise TypeError(
                     f"{path}={type(stage).__name__} places queries behind the keys, but a "
-                    f"context is next to them; use a stage without positions for "
-                    f"cross-attention."
+                    f"context is next to them; use a stage without positions."
                 )
         checks.tokens("context", context, attention.d_context, "d_context")
         self.context, self.made_of = context, None
@@ -265,20 +251,21 @@ class _ContextDriver(_Driver):
         return bound.args, bound.kwargs
 
     def keep(self, wire: str, new: Tensor) -> Tensor:
-        return super().keep(wire, new) if self.call else self.cache.wires[wire].clone()
+        made = self.made_of is not None
+        return self.cache.wires[wire].clone() if made else super().keep(wire, new)
 
     def attend(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
         """Leave the mask over the context as it was given."""
 
     def end(self, module: nn.Module, args: Any, output: Any) -> None:
-        if self.call:
+        if self.made_of is None:
             super().end(module, args, output)
             self.made_of = self.versions()
 
-    def versions(self) -> list[tuple[int, int, int]]:
-        """Where the context and all weights are, and how often they were written to."""
-        made_of = [self.context, *self.attention.parameters()]
-        return [(id(t), t.data_ptr(), _torch_private.version(t)) for t in made_of]
+    def versions(self) -> list[Any]:
+        """How often the context and all weights were written to, and where the weights are."""
+        version, weights = _torch_private.version, self.attention.parameters()
+        return [version(self.context), *[(id(p), p.data_ptr(), version(p)) for p in weights]]
 
 
 def _key_axis(alias: Any) -> int:
@@ -287,21 +274,20 @@ def _key_axis(alias: Any) -> int:
 
 
 def _task() -> Any:
-    """The task of asyncio that runs, None outside of its loop."""
-    try:
+    with contextlib.suppress(RuntimeError):  # outside of a loop
         return asyncio.current_task()
-    except RuntimeError:
-        return None
 
 
 def _generator_that_opens(frame: FrameType) -> int | None:
     """The generator in which the with block is, by the id of its frame; None in a function.
 
-    A frame lives as long as the block is open in it, so its id is its own. A generator that
-    contextlib runs is a with block itself: what counts is where that one was opened.
+    Its frame lives as long as the block. A generator that contextlib runs is a with block
+    itself: what counts is where that one was opened, and so for a generator expression.
     """
     kinds = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
     for (inner, _), (caller, _) in pairwise(walk_stack(frame)):
-        if contextlib.__file__ not in (inner.f_code.co_filename, caller.f_code.co_filename):
-            return id(inner) if inner.f_code.co_flags & kinds else None
+        code, by = inner.f_code, caller.f_code
+        is_block = contextlib.__file__ in (code.co_filename, by.co_filename)
+        if not is_block and code.co_name != "<genexpr>":
+            return id(inner) if code.co_flags & kinds else None
     return None

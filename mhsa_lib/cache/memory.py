@@ -1,8 +1,7 @@
-"""The memory of a cache, and the one rule for where a token is kept.
+"""The memory of a cache: the token at position p of a sequence is kept in slot p.
 
-The token at position p of a sequence is kept in slot p; padding takes no slot. Under a window
-there are as many slots as the window has tokens, and p is kept in slot p mod n_slots: a ring,
-in which the newest token overwrites the oldest.
+Padding takes no slot. Under a window of n tokens p is kept in slot p mod n: a ring, in which
+the newest token overwrites the oldest.
 
 Source: Shazeer, "Fast Transformer Decoding", arXiv 1911.02150.
 """
@@ -49,12 +48,9 @@ class KVCache:
     Examples
     --------
     >>> cache, k = KVCache(), torch.randn(2, 3, 5, 4)
-    >>> _ = cache.update(k, k)
-    >>> keys, values, mask = cache.update(k[:, :, :1], k[:, :, :1])
-    >>> keys.shape, mask
-    (torch.Size([2, 3, 6, 4]), None)
-    >>> cache
-    KVCache(6 tokens, 1,152 bytes: k (2, 3, 6, 4), v (2, 3, 6, 4))
+    >>> keys, values, mask = cache.update(k, k)
+    >>> mask, cache
+    (causal, KVCache(5 tokens, 960 bytes: k (2, 3, 5, 4), v (2, 3, 5, 4)))
     """
 
     def __init__(self, max_length: int | None = None, window: int | None = None) -> None:
@@ -76,7 +72,7 @@ class KVCache:
 
     @property
     def lengths(self) -> Any:
-        """Tokens of every sequence so far without padding: lists nested as x's leading axes."""
+        """Tokens of every sequence so far, without padding, nested as the leading axes of x."""
         ends, batch = self._state.ends, self._state.batch
         return torch.tensor(ends[: prod(batch)], device="cpu").view(batch).tolist()
 
@@ -87,7 +83,7 @@ class KVCache:
 
     @property
     def n_used(self) -> int:
-        """Slots in use."""
+        """Slots in use, in every sequence or in some."""
         return self.n_tokens if self.n_slots is None else min(self.n_tokens, self.n_slots)
 
     @property
@@ -102,9 +98,8 @@ class KVCache:
     def positions(self) -> Tensor:
         """The position that each slot in use holds, ``(*batch, slot)``; below 0 where empty.
 
-        >>> cache, k = KVCache(window=3), torch.zeros(1, 1, 1, 2)
-        >>> for _ in range(5):
-        ...     _ = cache.update(k, k)
+        >>> cache, k = KVCache(window=3), torch.zeros(1, 1, 5, 2)
+        >>> _ = cache.update(k, k)
         >>> cache.positions
         tensor([[3, 4, 2]])
         """
@@ -118,16 +113,13 @@ class KVCache:
         memory = ": " * bool(wires) + ", ".join(wires)
         return f"KVCache({self.n_tokens} tokens{ring}, {self.bytes:,} bytes{memory})"
 
-    # --- calls -------------------------------------------------------------------------------
-
     def update(self, k: Tensor, v: Tensor, positions: Any = None) -> tuple[Tensor, Tensor, Any]:
         """Keep keys and values ``(*batch, kv_head, token, d_head)``; return all that is seen.
 
-        Returns ``k, v, mask``: keys and values of the tokens kept and of the new ones, and who
-        may attend to what, as ``Call.attention_mask`` says. Keys and values may be views of the
-        memory, which later calls write to; do not change them in place. ``positions`` are those
-        of ``at``. Raises ``ValueError`` for another batch, device, dtype or width than before,
-        for no room, and for positions that do not continue.
+        That is ``k, v, mask`` of the tokens kept and the new ones; the mask is None for a token
+        that sees all, else a predicate or a tensor. Keys and values may be views of the memory;
+        do not change them in place. ``positions`` are those of ``at``. Raises ``ValueError``
+        for what does not continue: batch, device, dtype, width, room or positions.
         """
         if k.ndim < 3 or k.shape[:-1] != v.shape[:-1]:
             raise ValueError(
@@ -303,8 +295,8 @@ class Call:
         if name in self.wires or list(new.shape) != wanted or new.dtype is not like.dtype:
             raise ValueError(
                 f"wire {name!r} came as {new.dtype} {tuple(new.shape)}, but the cache takes it "
-                f"as {like.dtype} {tuple(wanted)}, once in a pass; go on with the same attention "
-                f"in the same precision, or start another cache."
+                f"as {like.dtype} {tuple(wanted)}, once in a pass; go on with the same "
+                f"attention and precision, or start another cache."
             )
         memory = self.wires[name] = self._memory(kept, new, axis)
         self.axes[name] = axis
@@ -433,7 +425,7 @@ class Call:
         return allowed & masks.resolve(mask, shape, device)
 
     def _rows(self) -> Tensor:
-        """Positions of the call's tokens: (sequence, token), or (1, token) for all sequences."""
+        """Positions of the call's tokens: (sequence, token), or (1, token) for all."""
         if self.given is not None:
             return self.given.to(self.state.device)
         ends = self.state.ends[:1] if self.even else self.state.ends
