@@ -52,11 +52,14 @@ def test_gradients_flow_through_allocated_memory_too():
 BAD = {
     "other tokens": (lambda k: (k, k[:, :, :1]), "are not keys and values of the same tokens"),
     "no heads": (lambda k: (k[0, 0], k[0, 0]), "are not keys and values of the same tokens"),
-    "another width": (lambda k: (k[..., :2], k), r"the cache holds 'k' as \(1, 2, 3, 4\), but"),
-    "another batch": (lambda k: (k.expand(2, -1, -1, -1),) * 2, r"batch \(1,\), but x has \(2"),
+    "another width": (lambda k: (k[..., :2], k), r"wire 'k' came as .* \(1, 2, 3, 2\), but"),
+    "another batch": (
+        lambda k: (k.expand(2, -1, -1, -1),) * 2,
+        r"batch \(1,\) on cpu, but x has \(2",
+    ),
     "another dtype": (
         lambda k: (k, k.float()),
-        "the cache holds 'v' in torch.float64",
+        "wire 'v' came as torch.float32 .* takes it as torch.float64",
     ),
 }
 
@@ -70,6 +73,18 @@ def test_what_does_not_fit_is_refused_and_leaves_no_trace(name):
         cache.update(*make(k))
     assert cache.lengths == [3]
     assert_close(list(cache.wires.values()), [k, k])
+
+
+def test_other_wires_than_before_are_refused():
+    cache, k = KVCache(), rand(1, 2, 3, 4)
+    cache.update(k, k)
+    call = cache.begin((1,), 3, k.device)
+    for name in ("k", "v", "w"):
+        call.append(name, k)
+    words = r"the pass made the wires \['k', 'v', 'w'\], but the cache keeps \['k', 'v'\]"
+    with pytest.raises(ValueError, match=words):
+        call.commit()
+    assert cache.lengths == [3]
 
 
 def test_two_calls_at_once_are_refused():
