@@ -292,11 +292,13 @@ class Call:
         like = new if kept is None else kept
         wanted = [*batch, *like.shape[len(batch) :]]
         wanted[axis] = self.n_tokens
-        if name in self.wires or list(new.shape) != wanted or new.dtype is not like.dtype:
+        is_known = kept is not None or not any(self.state.ends)
+        fits = is_known and list(new.shape) == wanted and new.dtype is like.dtype
+        if name in self.wires or not fits:
+            takes = f"it as {like.dtype} {tuple(wanted)}, once" if is_known else "no such wire"
             raise ValueError(
-                f"wire {name!r} came as {new.dtype} {tuple(new.shape)}, but the cache takes it "
-                f"as {like.dtype} {tuple(wanted)}, once in a pass; go on with the same "
-                f"attention and precision, or start another cache."
+                f"wire {name!r} came as {new.dtype} {tuple(new.shape)}, but the cache takes "
+                f"{takes}; go on with the same attention and precision, or start another cache."
             )
         memory = self.wires[name] = self._memory(kept, new, axis)
         self.axes[name] = axis

@@ -109,7 +109,7 @@ IN_THE_CALL = {
     ),
     "a wire is made twice": (
         lambda: mha(split=Twice()),
-        r"wire 'k_heads' came as .*, but the cache takes it as .*, once in a pass",
+        r"wire 'k_heads' came as .*, but the cache takes it as .*, once",
     ),
     "a wire is not made": (
         lambda: Lazy(12, 3).double(),
