@@ -110,7 +110,8 @@ def test_while_a_generator_waits_nobody_else_may_call():
 def test_blocks_that_a_generator_expression_opens_serve_whoever_opened_them():
     attention, x = mha(), rand(2, 2, 12)
     with ExitStack() as stack:
-        (cache,) = tuple(stack.enter_context(kv_cache(module)) for module in [attention])
+        opening = (stack.enter_context(kv_cache(module)) for module in [attention])
+        cache = next(opening)
         attention(x, mask=masks.causal)
     assert cache.lengths == [2, 2]
 
