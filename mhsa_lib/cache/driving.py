@@ -135,8 +135,11 @@ class _Driver:
         self.transformed, self.task = is_transformed(), _task()
         self.call: Call | None = None
         self.first = None if positions is None else whole_numbers("positions", positions)
-        stages = stages_of(attention).values()
-        self.axes = {w: _key_axis(s.wires[w]) for s in stages for w in s.cached}
+        self.axes = {}
+        for stage in stages_of(attention).values():
+            for wire in stage.cached:
+                names = shapes.axes(stage.wires[wire])
+                self.axes[wire] = names.index("key") - len(names)
 
     def begin(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self.check_turn()
@@ -227,7 +230,7 @@ class _ContextDriver(_Driver):
                     f"context is next to them; use a stage without positions."
                 )
         checks.tokens("context", context, attention.d_context, "d_context")
-        self.context, self.made_of = context, None
+        self.context, self.made_of = context, list[Any]()
 
     def begin(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self.check_turn()
@@ -239,7 +242,7 @@ class _ContextDriver(_Driver):
                 f"the cache of {name} holds a context {tuple(self.context.shape)}, but another "
                 f"tensor came, {came}; give the same one, or open another block."
             )
-        if self.made_of is None:
+        if not self.made_of:
             self.call = self.cache.begin(given.shape[:-2], given.shape[-2], given.device)
             return None
         if self.made_of != self.versions():
@@ -251,14 +254,13 @@ class _ContextDriver(_Driver):
         return bound.args, bound.kwargs
 
     def keep(self, wire: str, new: Tensor) -> Tensor:
-        made = self.made_of is not None
-        return self.cache.wires[wire].clone() if made else super().keep(wire, new)
+        return self.cache.wires[wire].clone() if self.made_of else super().keep(wire, new)
 
     def attend(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
         """Leave the mask over the context as it was given."""
 
     def end(self, module: nn.Module, args: Any, output: Any) -> None:
-        if self.made_of is None:
+        if not self.made_of:
             super().end(module, args, output)
             self.made_of = self.versions()
 
@@ -266,11 +268,6 @@ class _ContextDriver(_Driver):
         """How often the context and all weights were written to, and where the weights are."""
         version, weights = _torch_private.version, self.attention.parameters()
         return [version(self.context), *[(id(p), p.data_ptr(), version(p)) for p in weights]]
-
-
-def _key_axis(alias: Any) -> int:
-    names = shapes.axes(alias)
-    return names.index("key") - len(names)
 
 
 def _task() -> Any:

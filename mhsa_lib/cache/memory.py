@@ -82,30 +82,17 @@ class KVCache:
         return sum(t.numel() * t.element_size() for t in self._state.wires.values())
 
     @property
-    def n_used(self) -> int:
-        """Slots in use, in every sequence or in some."""
-        return self.n_tokens if self.n_slots is None else min(self.n_tokens, self.n_slots)
-
-    @property
     def wires(self) -> dict[str, Tensor]:
         """What is kept, by name: views of the slots in use, in a ring in the ring's order."""
-        axes = self._state.axes
-        return {
-            name: t.narrow(axes[name], 0, self.n_used) for name, t in self._state.wires.items()
-        }
+        n_used, state = min(self.n_tokens, self.n_slots or self.n_tokens), self._state
+        return {name: t.narrow(state.axes[name], 0, n_used) for name, t in state.wires.items()}
 
     @property
     def positions(self) -> Tensor:
-        """The position that each slot in use holds, ``(*batch, slot)``; below 0 where empty.
-
-        >>> cache, k = KVCache(window=3), torch.zeros(1, 1, 5, 2)
-        >>> _ = cache.update(k, k)
-        >>> cache.positions
-        tensor([[3, 4, 2]])
-        """
-        ends, batch, n_used = self._state.ends, self._state.batch, self.n_used
-        found = slot_positions(ends, self.n_slots or max(n_used, 1), n_used, "cpu")
-        return found[: prod(batch)].view(*batch, n_used)
+        """The position that each slot in use holds, ``(*batch, slot)``; below 0 where empty."""
+        state, n_slots = self._state, self.n_slots or max(self.n_tokens, 1)
+        found = slot_positions(state.ends, n_slots, min(self.n_tokens, n_slots), "cpu")
+        return found[: prod(state.batch)].view(*state.batch, found.shape[1])
 
     def __repr__(self) -> str:
         ring = "" if self.ring is None else f" in a ring of {self.ring}"
@@ -225,27 +212,14 @@ class KVCache:
     def reset(self) -> None:
         """Empty the cache; the next token is at position 0. Allocated memory is kept."""
         state = self._state
-        if self.n_slots is None or not all(map(_is_writable, state.wires.values())):
-            self._state = EMPTY
+        if self.n_slots is None or any(kept.requires_grad for kept in state.wires.values()):
+            self._state = EMPTY  # gradients may still need what is in the memory
         else:
             self._state = state._replace(ends=[0] * len(state.ends))
 
 
-def _is_writable(kept: Tensor) -> bool:
-    """Whether memory may be changed in place: autograd and inference mode may forbid it."""
-    in_mode = is_compiling() or not kept.is_inference() or torch.is_inference_mode_enabled()
-    return in_mode and not kept.requires_grad
-
-
 class Call:
-    """One call in progress: ``append`` the wires, ask for the mask, and ``commit`` at the end.
-
-    >>> cache, k = KVCache(max_length=4), torch.randn(1, 2, 3, 4)
-    >>> call = cache.begin((1,), 3, k.device)
-    >>> keys = call.append("k", k)
-    >>> cache.n_tokens, call.commit(), cache.n_tokens
-    (0, None, 3)
-    """
+    """A call in progress: ``append`` the wires, ask for the mask, and ``commit`` at the end."""
 
     # Ends are Python numbers, so that no step waits for a device, and a step of sequences that
     # are equally long makes no tensor here.
@@ -285,8 +259,7 @@ class Call:
         """Keep a wire of the new tokens; return it for all tokens that this call may see.
 
         ``axis``, counted from the end, is that of the tokens. What is returned may be a view of
-        the memory. Raises ``ValueError`` for another shape or dtype than before, and for a wire
-        that was appended already.
+        the memory. Raises ``ValueError`` for another wire, shape or dtype than before.
         """
         kept, batch = self.state.wires.get(name), self.state.batch
         like = new if kept is None else kept
@@ -313,11 +286,7 @@ class Call:
         return seen
 
     def commit(self) -> None:
-        """End the call: its tokens count from now on.
-
-        Raises ``RuntimeError`` if the cache has changed since it began, as when two tasks share
-        it, and ``ValueError`` for other wires than those of earlier calls.
-        """
+        """Let the tokens count; ``RuntimeError`` if another call has done so meanwhile."""
         # A compiled call runs in one piece, and identities are not known while it is compiled.
         if not is_compiling() and self.cache._state is not self.before:
             raise RuntimeError(
@@ -338,9 +307,12 @@ class Call:
         """Memory of all tokens kept and room for the new ones, which this call may write to."""
         grows = self.cache.n_slots is None
         if kept is not None and not grows:
-            # Autograd needs the memory of earlier calls as it was: with gradients it is copied.
-            gradients = torch.is_grad_enabled() and new.requires_grad
-            return kept.clone() if self.wraps or gradients or not _is_writable(kept) else kept
+            # Autograd needs the memory of earlier calls as it was, and memory that was made in
+            # inference mode may be written to only there.
+            recorded = kept.requires_grad or (torch.is_grad_enabled() and new.requires_grad)
+            outside = not is_compiling() and not torch.is_inference_mode_enabled()
+            copied = self.wraps or recorded or (outside and kept.is_inference())
+            return kept.clone() if copied else kept
         n_before = max(self.state.ends)
         past = [] if kept is None else [kept.narrow(axis, 0, n_before)]
         if grows and self.even:
@@ -356,10 +328,11 @@ class Call:
         """Write zeros over what belongs to no sequence: tokens dropped, or of a failed call."""
         # Shorter sequences read such slots under a mask, where 0 · NaN would be NaN.
         ends, device, ring = self.state.ends, self.state.device, self.cache.ring
-        last = torch.tensor(ends, device=device)[:, None]
-        oldest = last.clamp(max=0) if ring is None else (last + 1 - ring).clamp(min=0)
         first = min(ends) if ring is None else 0
-        gone = slot_positions(ends, self.n_slots, self.n_used, device)[:, first:] < oldest
+        position = slot_positions(ends, self.n_slots, self.n_used, device)[:, first:]
+        gone = position < 0
+        if ring is not None:  # and what the next token does not see any more
+            gone |= position <= torch.tensor(ends, device=device)[:, None] - ring
         rows = self._by_slot(memory.narrow(axis, first, self.n_used - first), axis)
         rows.masked_fill_(gone.view(*gone.shape, *[1] * (rows.ndim - 2)), 0)
 
@@ -393,9 +366,8 @@ class Call:
 
         It is None for a single token that sees all, a predicate where slots are positions or
         only the window matters, and otherwise a tensor ``(*batch, head, token, key)``, in which
-        padding neither attends nor is attended to. A predicate is asked about positions; in a
-        boolean tensor the keys are those positions in order. Raises ``ValueError`` for several
-        tokens without a mask or a window, and ``TypeError`` for a tensor under a window.
+        padding neither attends nor is attended to. Raises ``ValueError`` for several tokens
+        without a mask or a window, and ``TypeError`` for a tensor under a window.
         """
         rule, ring, device = self.cache.rule, self.cache.ring, self.state.device
         if self.cache.window is None:
@@ -424,7 +396,8 @@ class Call:
         if isinstance(mask, masks.Predicate):
             return allowed & mask(query, key)
         shape = (*self.state.batch, n_heads, self.n_tokens, self.n_seen)
-        return allowed & masks.resolve(mask, shape, device)
+        mask = masks.resolve(mask, shape, allowed.device)
+        return allowed & mask
 
     def _rows(self) -> Tensor:
         """Positions of the call's tokens: (sequence, token), or (1, token) for all."""

@@ -1,7 +1,4 @@
-"""Positions of tokens in a cache: what a caller gives, and what is in the slots.
-
-With padding a token's row in a call is not its position, and in a ring neither is its slot.
-"""
+"""Positions: with padding they are not a token's row in a call, in a ring not its slot."""
 
 from math import prod
 from typing import Any
@@ -77,12 +74,11 @@ def continuing(
 
 
 def slot_positions(ends: list[int], n_slots: int, n_used: int, device: Any) -> Tensor:
-    """The position that each of the first slots holds, (sequence, slot); below 0 for none.
-
-    Of the positions that share a slot, p mod n_slots, it is the last before the end.
+    """Return the position that each of the first slots holds, (sequence, slot); below 0: none.
 
     >>> slot_positions([5, 2], n_slots=3, n_used=3, device="cpu").tolist()
     [[3, 4, 2], [0, 1, -1]]
     """
+    # Of the positions that share a slot, p mod n_slots, it is the last before the end.
     last = torch.tensor(ends, device=device)[:, None] - 1
     return last - (last - torch.arange(n_used, device=device)) % n_slots
