@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from inspect import signature
 from itertools import pairwise
 from traceback import walk_stack
-from types import FrameType
 from typing import Any
 
 from torch import Tensor, nn
@@ -92,7 +91,6 @@ def kv_cache(
         driver = _Driver(attention, cache, positions)
     else:
         driver = _ContextDriver(attention, cache, positions, context)
-    driver.opener = _generator_that_opens(sys._getframe(1))
     with Hooks(model) as hooks:
         hooks.before(attention, driver.begin, first=True)
         for stage in stages_of(attention).values():
@@ -128,11 +126,10 @@ def _check_stages(attention: Any) -> None:
 class _Driver:
     """What the hooks do in a pass of self-attention, which counts when it has succeeded."""
 
-    opener: int | None = None
-
     def __init__(self, attention: Any, cache: KVCache, positions: Any) -> None:
         self.attention, self.cache = attention, cache
         self.transformed, self.task = is_transformed(), _task()
+        self.opener = _generator_that_opens()
         self.call: Call | None = None
         self.first = None if positions is None else whole_numbers("positions", positions)
         self.axes = {}
@@ -168,7 +165,7 @@ class _Driver:
                 raise RuntimeError(f"this call of {name} does not belong to the block: {why}.")
 
     def place(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Tell a stage that rotates by position where the tokens of the pass are."""
+        # A stage that rotates by position has to know where the tokens of the pass are.
         return args, kwargs | {"positions": self.running().positions}
 
     def extend(self, stage: Stage, args: tuple[Any, ...], output: Any) -> Any:
@@ -275,16 +272,13 @@ def _task() -> Any:
         return asyncio.current_task()
 
 
-def _generator_that_opens(frame: FrameType) -> int | None:
-    """The generator in which the with block is, by the id of its frame; None in a function.
-
-    Its frame lives as long as the block. A generator that contextlib runs is a with block
-    itself: what counts is where that one was opened, and so for a generator expression.
-    """
+def _generator_that_opens() -> int | None:
+    """The generator in which the with block is, by the id of its frame; None in a function."""
+    # The frame lives as long as the block. A generator that contextlib runs is a with block
+    # itself: what counts is where that one was opened, and so for a generator expression.
     kinds = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
-    for (inner, _), (caller, _) in pairwise(walk_stack(frame)):
-        code, by = inner.f_code, caller.f_code
-        is_block = contextlib.__file__ in (code.co_filename, by.co_filename)
-        if not is_block and code.co_name != "<genexpr>":
-            return id(inner) if code.co_flags & kinds else None
+    for (frame, _), (caller, _) in pairwise(walk_stack(sys._getframe())):
+        code, files = frame.f_code, {frame.f_code.co_filename, caller.f_code.co_filename}
+        if files.isdisjoint({__file__, contextlib.__file__}) and code.co_name != "<genexpr>":
+            return id(frame) if code.co_flags & kinds else None
     return None

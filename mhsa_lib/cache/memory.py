@@ -261,6 +261,7 @@ class Call:
         ``axis``, counted from the end, is that of the tokens. What is returned may be a view of
         the memory. Raises ``ValueError`` for another wire, shape or dtype than before.
         """
+        self._check_alone()
         kept, batch = self.state.wires.get(name), self.state.batch
         like = new if kept is None else kept
         wanted = [*batch, *like.shape[len(batch) :]]
@@ -287,21 +288,23 @@ class Call:
 
     def commit(self) -> None:
         """Let the tokens count; ``RuntimeError`` if another call has done so meanwhile."""
-        # A compiled call runs in one piece, and identities are not known while it is compiled.
-        if not is_compiling() and self.cache._state is not self.before:
-            raise RuntimeError(
-                "the cache was changed by something else while this call was running; give "
-                "every task a cache of its own."
-            )
+        self._check_alone()
         made, kept = sorted(self.wires), sorted(self.state.wires)
         if not made or (any(self.state.ends) and made != kept):
             raise ValueError(
                 f"the pass made the wires {made}, but the cache keeps {kept}, so it would have "
                 f"a gap; a stage that names wires in cached has to run in every pass."
             )
-        self.cache._state = self.state._replace(
-            wires=self.wires, axes=self.axes, ends=self.later
-        )
+        state = self.state
+        self.cache._state = State(self.wires, self.axes, self.later, state.batch, state.device)
+
+    def _check_alone(self) -> None:
+        # A compiled call runs in one piece, and identities are not known while it is compiled.
+        if not is_compiling() and self.cache._state is not self.before:
+            raise RuntimeError(
+                "the cache was changed by something else while this call was running; give "
+                "every task a cache of its own."
+            )
 
     def _memory(self, kept: Tensor | None, new: Tensor, axis: int) -> Tensor:
         """Memory of all tokens kept and room for the new ones, which this call may write to."""
@@ -311,8 +314,12 @@ class Call:
             # inference mode may be written to only there.
             recorded = kept.requires_grad or (torch.is_grad_enabled() and new.requires_grad)
             outside = not is_compiling() and not torch.is_inference_mode_enabled()
-            copied = self.wraps or recorded or (outside and kept.is_inference())
-            return kept.clone() if copied else kept
+            if self.wraps or recorded or (outside and kept.is_inference()):
+                return kept.clone()
+            # A new state tells other calls that memory is written to which they may read.
+            if not is_compiling():
+                self.cache._state = self.before = self.before._replace()
+            return kept
         n_before = max(self.state.ends)
         past = [] if kept is None else [kept.narrow(axis, 0, n_before)]
         if grows and self.even:

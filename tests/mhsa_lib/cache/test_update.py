@@ -99,3 +99,17 @@ def test_two_calls_at_once_are_refused():
     with pytest.raises(RuntimeError, match="changed by something else while this call was"):
         other.commit()
     assert cache.lengths == [3]
+
+
+def test_a_call_whose_memory_another_one_writes_to_is_refused():
+    cache, k = KVCache(max_length=9), rand(1, 2, 3, 4)
+    cache.update(k, k)
+    interrupted = cache.begin((1,), 3, k.device)
+    interrupted.append("k", k)
+    keys, values, _ = cache.update(2 * k, 2 * k)
+    for go_on in (lambda: interrupted.append("v", k), interrupted.commit):
+        with pytest.raises(RuntimeError, match="changed by something else while this call was"):
+            go_on()
+    assert cache.lengths == [6]
+    for wire in (keys, values, *cache.wires.values()):
+        assert_close(wire, torch.cat([k, 2 * k], dim=2))
