@@ -170,16 +170,19 @@ class _Driver:
 
     def extend(self, stage: Stage, args: tuple[Any, ...], output: Any) -> Any:
         """Join the wires of the pass with those of the tokens before."""
-        values = stage.named(output)
+        values, attend = stage.named(output), self.attention.attend
+        listened = _torch_private.forward_hooks(stage)[1:]
+        listened += _torch_private.forward_pre_hooks(attend)[1:]
         for wire in stage.cached:
-            values[wire] = self.keep(wire, values[wire])
+            kept = self.keep(wire, values[wire])
+            # Whoever else listens may change in place what it is given, and the cache must not
+            # change with it. While nobody does, the copy is saved.
+            values[wire] = kept.clone() if listened else kept
         kept = tuple(values.values())
         return kept if isinstance(output, tuple) else kept[0]
 
     def keep(self, wire: str, new: Tensor) -> Tensor:
-        # A copy, because whoever listens may change in place what it is given, and the cache
-        # must not change with it.
-        return self.running().append(wire, new, self.axes[wire]).clone()
+        return self.running().append(wire, new, self.axes[wire])
 
     def attend(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
         """Give ``attend`` the mask over all tokens."""
@@ -215,7 +218,7 @@ class _ContextDriver(_Driver):
 
     def __init__(self, attention: Any, cache: KVCache, positions: Any, context: Any) -> None:
         super().__init__(attention, cache, None)
-        if positions is not None or cache.n_tokens or cache.window is not None:
+        if positions is not None or cache.n_tokens or cache.ring is not None:
             raise ValueError(
                 f"a context has no positions and fills a cache once; give no positions and an "
                 f"empty cache without a window, not {positions} and {cache}."
@@ -251,7 +254,7 @@ class _ContextDriver(_Driver):
         return bound.args, bound.kwargs
 
     def keep(self, wire: str, new: Tensor) -> Tensor:
-        return self.cache.wires[wire].clone() if self.made_of else super().keep(wire, new)
+        return self.cache.wires[wire] if self.made_of else super().keep(wire, new)
 
     def attend(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
         """Leave the mask over the context as it was given."""

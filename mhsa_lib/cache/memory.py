@@ -27,6 +27,7 @@ class State(NamedTuple):
     ends: list[int]  # tokens of every sequence so far, leading axes flattened
     batch: tuple[int, ...]  # leading axes of x
     device: torch.device | None
+    clean: bool = True  # whether slots that are not in use hold zeros, or tokens of a ring
 
 
 EMPTY = State({}, {}, [], (0,), None)
@@ -207,7 +208,7 @@ class KVCache:
                 f"a window of {self.ring} has overwritten tokens that a text cropped to "
                 f"{length} would see again; crop before, or use a cache without a window."
             )
-        self._state = self._state._replace(ends=ends)
+        self._state = self._state._replace(ends=ends, clean=False)
 
     def reset(self) -> None:
         """Empty the cache; the next token is at position 0. Allocated memory is kept."""
@@ -215,7 +216,7 @@ class KVCache:
         if self.n_slots is None or any(kept.requires_grad for kept in state.wires.values()):
             self._state = EMPTY  # gradients may still need what is in the memory
         else:
-            self._state = state._replace(ends=[0] * len(state.ends))
+            self._state = state._replace(ends=[0] * len(state.ends), clean=False)
 
 
 class Call:
@@ -250,6 +251,7 @@ class Call:
         # sees: it reads them beside the memory, and is written to a copy of the ring, which
         # takes the ring's place when the call is committed.
         self.wraps = n_tokens != 1 and most > self.n_slots
+        self.clears = not state.clean and (self.wraps or not self.even)
         self.n_used = min(max(ends) if self.wraps else most, self.n_slots)
         self.n_seen = self.n_used + n_tokens * self.wraps
         # From this slot on the tokens of a ring are in order.
@@ -276,7 +278,7 @@ class Call:
             )
         memory = self.wires[name] = self._memory(kept, new, axis)
         self.axes[name] = axis
-        if not self.even or self.wraps:
+        if self.clears:
             self._clear(memory, axis)
         seen = memory.narrow(axis, 0, self.n_used)
         if self.even and not self.state.ends[0]:
@@ -295,8 +297,9 @@ class Call:
                 f"the pass made the wires {made}, but the cache keeps {kept}, so it would have "
                 f"a gap; a stage that names wires in cached has to run in every pass."
             )
-        state = self.state
-        self.cache._state = State(self.wires, self.axes, self.later, state.batch, state.device)
+        _, _, _, batch, device, clean = self.state
+        clean = clean or self.clears
+        self.cache._state = State(self.wires, self.axes, self.later, batch, device, clean)
 
     def _check_alone(self) -> None:
         # A compiled call runs in one piece, and identities are not known while it is compiled.
@@ -316,9 +319,10 @@ class Call:
             outside = not is_compiling() and not torch.is_inference_mode_enabled()
             if self.wraps or recorded or (outside and kept.is_inference()):
                 return kept.clone()
-            # A new state tells other calls that memory is written to which they may read.
-            if not is_compiling():
-                self.cache._state = self.before = self.before._replace()
+            # A new state tells other calls that memory is written to which they may read, and
+            # later ones that it may hold numbers of a call that failed.
+            wires, axes, ends, batch, device, _ = self.state
+            self.cache._state = self.before = State(wires, axes, ends, batch, device, False)
             return kept
         n_before = max(self.state.ends)
         past = [] if kept is None else [kept.narrow(axis, 0, n_before)]
@@ -336,11 +340,11 @@ class Call:
         # Shorter sequences read such slots under a mask, where 0 · NaN would be NaN.
         ends, device, ring = self.state.ends, self.state.device, self.cache.ring
         first = min(ends) if ring is None else 0
-        position = slot_positions(ends, self.n_slots, self.n_used, device)[:, first:]
+        position = slot_positions(ends, self.n_slots, self.n_slots, device)[:, first:]
         gone = position < 0
         if ring is not None:  # and what the next token does not see any more
             gone |= position <= torch.tensor(ends, device=device)[:, None] - ring
-        rows = self._by_slot(memory.narrow(axis, first, self.n_used - first), axis)
+        rows = self._by_slot(memory.narrow(axis, first, self.n_slots - first), axis)
         rows.masked_fill_(gone.view(*gone.shape, *[1] * (rows.ndim - 2)), 0)
 
     def _write(self, memory: Tensor, new: Tensor, axis: int) -> None:

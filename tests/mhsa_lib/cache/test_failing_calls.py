@@ -169,6 +169,27 @@ def test_wherever_a_call_fails_it_is_as_if_it_had_not_been(kind, window, n_token
     assert len(failed) >= 2
 
 
+def test_numbers_of_a_long_call_that_failed_stay_away_for_good(kind):
+    """They are behind the slots that the next call uses, and a later one gets there."""
+    x, step, later = rand(2, 3, 12), rand(2, 1, 12), rand(2, 3, 12)
+    kind.open().call(x, positions=right_padded([3, 1]))
+    attention = getattr(kind.attention, "attention", kind.attention)
+    handle = attention.W_O.register_forward_pre_hook(lambda *args: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        kind.call(torch.full((2, 6, 12), float("nan")).double())
+    handle.remove()
+    kind.call(step)
+    found = kind.call(later, positions=[[4, 5, 6], [2, -1, -1]])
+    last = kind.call(step)
+    texts = [
+        torch.cat([x[0], step[0], later[0], step[0]]),
+        torch.cat([x[1, :1], step[1], later[1, :1], step[1]]),
+    ]
+    as_if_alone(
+        kind, texts, [torch.cat([found[0], last[0]]), torch.cat([found[1, :1], last[1]])]
+    )
+
+
 def test_k_and_v_are_reordered_together_or_not_at_all(kind, monkeypatch):
     x = rand(2, 4, 12)
     kind.open().call(x[:, :3], positions=[[0, 1, 2], [0, -1, -1]])
