@@ -178,8 +178,8 @@ class _Driver:
             # Whoever else listens may change in place what it is given, and the cache must not
             # change with it. While nobody does, the copy is saved.
             values[wire] = kept.clone() if listened else kept
-        kept = tuple(values.values())
-        return kept if isinstance(output, tuple) else kept[0]
+        joined = tuple(values.values())
+        return joined if isinstance(output, tuple) else joined[0]
 
     def keep(self, wire: str, new: Tensor) -> Tensor:
         return self.running().append(wire, new, self.axes[wire])
