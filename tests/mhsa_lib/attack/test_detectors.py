@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from mhsa_lib import convert, masks
-from mhsa_lib.cache.memory import Call
+from mhsa_lib.cache import memory
 from mhsa_lib.fused import kernels
 from mhsa_lib.masks.structure import Band, Structure
 from mhsa_lib.stages import Attend
@@ -56,8 +56,8 @@ def no_bias():
 
 
 def positions_off_by_one():
-    real = Call._kept_positions
-    return patch.object(Call, "_kept_positions", lambda *args: real(*args) + 1)
+    real = memory.slot_positions
+    return patch.object(memory, "slot_positions", lambda *args: real(*args) + 1)
 
 
 def an_edit_without_effect():

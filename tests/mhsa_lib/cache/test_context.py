@@ -6,7 +6,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import MultiHeadAttention, edit, masks, trace
-from mhsa_lib.cache import kv_cache
+from mhsa_lib.cache import KVCache, kv_cache
 from tests.helpers.drawn import mha, rand
 
 
@@ -22,6 +22,13 @@ def test_the_context_is_projected_once():
     with kv_cache(attention, context=context):
         parts(attention, x, context)
     assert seen == [7, 0, 0, 0]
+
+
+def test_memory_for_the_context_is_allocated_as_large_as_it_is():
+    attention, x, context = mha(), rand(2, 4, 12), rand(2, 7, 12)
+    with kv_cache(attention, context=context, cache=KVCache(max_length=7)):
+        y = parts(attention, x, context)
+    assert_close(y, attention(x, context))
 
 
 def test_padding_of_the_context_stays_out_of_sight():
@@ -122,15 +129,15 @@ def test_after_the_block_every_context_is_welcome():
 BAD = {
     "no context": (
         lambda attention, x, context: attention(x),
-        "but none was given",
+        r"holds a context \(2, 7, 12\), but another tensor came, None; give the same one",
     ),
     "another": (
         lambda attention, x, context: attention(x, context.clone()),
-        r"a context \(2, 7, 12\) came, but the block is about another tensor, \(2, 7, 12\)",
+        r"holds a context \(2, 7, 12\), but another tensor came, \(2, 7, 12\); give the same",
     ),
     "changed": (
         lambda attention, x, context: attention(x, context.mul_(2)),
-        "the context was changed in place after the block had opened; open another block",
+        "the context or weights of MultiHeadAttention have changed since its keys were made",
     ),
     "another batch": (
         lambda attention, x, context: attention(rand(3, 1, 12), context),
@@ -165,7 +172,7 @@ def test_keys_of_weights_that_have_changed_are_refused(name):
     with kv_cache(attention, context=context):
         attention(x, context).sum().backward()
         WEIGHTS[name](attention)
-        words = "weights of MultiHeadAttention have changed since the keys of the context were"
+        words = "the context or weights of MultiHeadAttention have changed since its keys were"
         with pytest.raises(ValueError, match=words):
             attention(x, context)
 
@@ -185,7 +192,7 @@ def test_what_cannot_keep_a_context_says_so_at_once():
     with pytest.raises(ValueError, match="holds no stages"), block:
         pass
     odd = kv_cache(MultiHeadAttention(12, 3, split=nn.Identity()), context=context)
-    with pytest.raises(TypeError, match="split=Identity is no Stage"), odd:
+    with pytest.raises(TypeError, match=r"name \[\], and no Stage is \['Identity'\]"), odd:
         pass
     narrow = kv_cache(attention, context=rand(2, 7, 8))
     with pytest.raises(ValueError, match="context is 8 wide"), narrow:
@@ -193,6 +200,9 @@ def test_what_cannot_keep_a_context_says_so_at_once():
     placed = kv_cache(attention, positions=[[0, 1]], context=context)
     words = "a context has no positions and fills a cache once"
     with pytest.raises(ValueError, match=words), placed:
+        pass
+    forgets = kv_cache(attention, context=context, cache=KVCache(window=3))
+    with pytest.raises(ValueError, match=words), forgets:
         pass
 
 

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from mhsa_lib import KVCache, kv_cache, masks, trace_ops
+from mhsa_lib import kv_cache, masks
 from mhsa_lib.cache import right_padded
 from tests.helpers.drawn import rand
-from tests.mhsa_lib.cache.caches import fused, rotary
+from tests.mhsa_lib.cache.caches import rotary
 from tests.mhsa_lib.cache.comparing import as_if_alone, assert_close, kept
 
 
@@ -37,11 +37,11 @@ BAD_ORDERS = {
     "too high": (
         [0, 2],
         ValueError,
-        r"order \[0, 2\] does not choose from 2 sequences; .*0 to 1",
+        r"order=\[0, 2\] does not choose from 2 sequences of .*numbers below 2",
     ),
-    "below zero": ([0, -1], ValueError, r"order \[0, -1\] does not choose from 2 sequences"),
-    "of none": (torch.zeros(0).long(), ValueError, r"order \[\] does not choose from 2 seq"),
-    "more axes": ([[0, 1]], ValueError, r"order \(1, 2\) cannot reorder leading axes \(2,\)"),
+    "below zero": ([0, -1], ValueError, r"order=\[0, -1\] does not choose from 2 sequences"),
+    "of none": (torch.zeros(0).long(), ValueError, r"order=\[\] does not choose from 2 seq"),
+    "more axes": ([[0, 1]], ValueError, r"order=\[\[0, 1\]\] does not choose from 2 seq"),
     "no axis": (1, TypeError, "order are whole numbers, one for each"),
     "halves": ([0.0, 1.0], TypeError, "order are whole numbers, one for each"),
     "nothing": (None, TypeError, "order are whole numbers, one for each, not None"),
@@ -63,14 +63,14 @@ def test_an_order_that_is_none_is_refused(kind, name):
 @pytest.mark.bothways
 def test_a_reorder_at_the_wrong_moment_is_refused(kind):
     kind.open()
-    with pytest.raises(ValueError, match="the cache is empty, there is nothing to reorder"):
+    with pytest.raises(ValueError, match=r"does not choose from 0 sequences .*; after a call"):
         kind.cache.reorder([0, 1])
     kind.call(rand(2, 3, 12))
     kind.call(rand(2, 1, 12), positions=[[3], [-1]])
     kind.cache.reorder([1, 0])
     assert kind.cache.lengths == [3, 4]
     kind.cache.reset()
-    with pytest.raises(ValueError, match="the cache is empty"):
+    with pytest.raises(ValueError, match="does not choose from 0 sequences"):
         kind.cache.reorder([0, 1])
 
 
@@ -79,7 +79,7 @@ def test_where_memory_grows_sequences_may_become_more_and_where_it_is_allocated_
     x, later = rand(2, 3, 12), rand(3, 2, 12)
     kind.open().call(x)
     if not kind.grows:
-        words = "order names 3 sequences, but memory was allocated for 2; name as many"
+        words = "does not choose from 2 sequences .* allocated memory as many as there are"
         with pytest.raises(ValueError, match=words):
             kind.cache.reorder([1, 1, 0])
         return
@@ -95,15 +95,5 @@ def test_several_leading_axes_or_none_are_not_reordered(batch):
     attention = rotary()
     with kv_cache(attention) as cache:
         attention(rand(*batch, 3, 12), mask=masks.causal)
-        with pytest.raises(ValueError, match=r"cannot reorder leading axes .*both need"):
+        with pytest.raises(ValueError, match=r"does not choose .* with one leading axis"):
             cache.reorder([0, 1])
-
-
-def test_a_beam_that_stays_is_not_copied():
-    attention = fused()
-    cache = KVCache(max_length=40)
-    attention(rand(3, 30, 12), mask=masks.causal, cache=cache)
-    ops = trace_ops(lambda: cache.reorder([0, 1, 0]))
-    row = cache.wires["k"][:1]
-    copies = [op.bytes for op in ops if op.result == "copy"]
-    assert max(copies) == row.numel() * row.element_size()

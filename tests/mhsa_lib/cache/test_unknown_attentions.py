@@ -70,21 +70,21 @@ class Lazy(MultiHeadAttention):
 AT_ONCE = {
     "a split that is no stage": (
         lambda: mha(split=PlainSplit()),
-        "split=PlainSplit is no Stage and holds none, so nothing says which of its values",
+        r"its stages name \[\], and no Stage is \['PlainSplit'\]",
     ),
     "no cached wires": (
         lambda: mha(split=NothingKept(3)),
-        "no stage of MultiHeadAttention says what to keep; name the wires that later tokens",
+        r"in cached what later tokens need, as Split does .* its stages name \[\], and",
     ),
     "another name for x": (
         lambda: Hidden(12, 3),
-        r"kv_cache finds no attention that takes 'x' in Hidden; it needs forward\(x, context",
+        r"kv_cache needs forward\(x, context, .*; Hidden takes \['hidden', 'context', 'mask'\]",
     ),
     "attend without a mask": (
         lambda: mha(attend=Maskless(0.5)),
-        "kv_cache finds no attend that takes 'mask' in MultiHeadAttention",
+        r"needs .* attend\(q, k, v, mask\), .*, its attend \['q', 'k', 'v', 'allowed'\]",
     ),
-    "a single stage": (lambda: Split(3), "kv_cache finds no attention that takes 'x' in Split"),
+    "a single stage": (lambda: Split(3), r"Split takes \['q', 'k', 'v'\], its attend \[\]"),
 }
 
 
@@ -109,11 +109,11 @@ IN_THE_CALL = {
     ),
     "a wire is made twice": (
         lambda: mha(split=Twice()),
-        "wire 'k_heads' was made twice in one pass; a cache keeps one of each name",
+        r"wire 'k_heads' came as .*, but the cache takes it as .*, once",
     ),
     "a wire is not made": (
         lambda: Lazy(12, 3).double(),
-        "the pass did not make k_heads, v_heads, so the cache would have a gap",
+        r"the pass made the wires \[\], but the cache keeps \[\], so it would have a gap",
     ),
 }
 

@@ -52,11 +52,14 @@ def test_gradients_flow_through_allocated_memory_too():
 BAD = {
     "other tokens": (lambda k: (k, k[:, :, :1]), "are not keys and values of the same tokens"),
     "no heads": (lambda k: (k[0, 0], k[0, 0]), "are not keys and values of the same tokens"),
-    "another width": (lambda k: (k[..., :2], k), r"the cache holds 'k' as \(1, 2, 3, 4\), but"),
-    "another batch": (lambda k: (k.expand(2, -1, -1, -1),) * 2, r"batch \(1,\), but x has \(2"),
+    "another width": (lambda k: (k[..., :2], k), r"wire 'k' came as .* \(1, 2, 3, 2\), but"),
+    "another batch": (
+        lambda k: (k.expand(2, -1, -1, -1),) * 2,
+        r"batch \(1,\) on cpu, but x has \(2",
+    ),
     "another dtype": (
         lambda k: (k, k.float()),
-        "the cache holds 'v' in torch.float64",
+        "wire 'v' came as torch.float32 .* takes it as torch.float64",
     ),
 }
 
@@ -72,6 +75,21 @@ def test_what_does_not_fit_is_refused_and_leaves_no_trace(name):
     assert_close(list(cache.wires.values()), [k, k])
 
 
+def test_other_wires_than_before_are_refused():
+    cache, k = KVCache(), rand(1, 2, 3, 4)
+    cache.update(k, k)
+    call = cache.begin((1,), 3, k.device)
+    with pytest.raises(
+        ValueError, match=r"wire 'w' came as .* but the cache takes no such wire"
+    ):
+        call.append("w", k)
+    call.append("k", k)
+    words = r"the pass made the wires \['k'\], but the cache keeps \['k', 'v'\]"
+    with pytest.raises(ValueError, match=words):
+        call.commit()
+    assert cache.lengths == [3]
+
+
 def test_two_calls_at_once_are_refused():
     cache, k = KVCache(), rand(1, 2, 3, 4)
     one, other = (cache.begin((1,), 3, k.device) for _ in range(2))
@@ -81,3 +99,17 @@ def test_two_calls_at_once_are_refused():
     with pytest.raises(RuntimeError, match="changed by something else while this call was"):
         other.commit()
     assert cache.lengths == [3]
+
+
+def test_a_call_whose_memory_another_one_writes_to_is_refused():
+    cache, k = KVCache(max_length=9), rand(1, 2, 3, 4)
+    cache.update(k, k)
+    interrupted = cache.begin((1,), 3, k.device)
+    interrupted.append("k", k)
+    keys, values, _ = cache.update(2 * k, 2 * k)
+    for go_on in (lambda: interrupted.append("v", k), interrupted.commit):
+        with pytest.raises(RuntimeError, match="changed by something else while this call was"):
+            go_on()
+    assert cache.lengths == [6]
+    for wire in (keys, values, *cache.wires.values()):
+        assert_close(wire, torch.cat([k, 2 * k], dim=2))

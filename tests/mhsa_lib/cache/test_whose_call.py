@@ -17,7 +17,9 @@ def test_a_pass_that_a_checkpoint_repeats_is_refused(reentrant):
     attention, x = mha(), rand(2, 5, 12).requires_grad_()
     with kv_cache(attention) as cache:
         y = checkpoint(attention, x, None, masks.causal, use_reentrant=reentrant)
-        with pytest.raises(RuntimeError, match="a checkpoint computes a pass of Multi"):
+        with pytest.raises(
+            RuntimeError, match=r"call of Multi.* block: a checkpoint repeats it"
+        ):
             y.sum().backward()
     assert cache.lengths == [5, 5]
 
@@ -26,7 +28,7 @@ def test_a_call_that_torch_func_transforms_alone_is_refused():
     attention, x = mha(), rand(2, 5, 12)
     with kv_cache(attention) as cache:
         with pytest.raises(
-            RuntimeError, match=r"torch\.func or forward mode surrounds this call"
+            RuntimeError, match=r"call of MultiHead.* block: torch\.func is around it"
         ):
             torch.func.vmap(attention)(x)
         attention(x, mask=masks.causal)
@@ -50,7 +52,9 @@ def test_a_second_task_is_refused_and_the_first_goes_on():
     attention, x = mha(), rand(2, 5, 12)
 
     async def other():
-        with pytest.raises(RuntimeError, match="another task calls MultiHeadAttention while"):
+        with pytest.raises(
+            RuntimeError, match=r"call of Multi.* block: another task made the first"
+        ):
             attention(rand(2, 1, 12))
 
     async def decode():
@@ -97,10 +101,19 @@ def test_while_a_generator_waits_nobody_else_may_call():
     attention, x = mha(), rand(2, 4, 12)
     generator = tokens(attention, x)
     found = [next(generator)]
-    with pytest.raises(RuntimeError, match="the generator that opened a cache of Multi"):
+    with pytest.raises(RuntimeError, match=r"call of Multi.* block: its generator waits at"):
         attention(rand(2, 1, 12))
     found += generator
     assert_close(torch.cat(found, dim=1), attention(x, mask=masks.causal))
+
+
+def test_blocks_that_a_generator_expression_opens_serve_whoever_opened_them():
+    attention, x = mha(), rand(2, 2, 12)
+    with ExitStack() as stack:
+        opening = (stack.enter_context(kv_cache(module)) for module in [attention])
+        cache = next(opening)
+        attention(x, mask=masks.causal)
+    assert cache.lengths == [2, 2]
 
 
 def test_a_block_made_of_this_block_may_wait_at_its_yield():

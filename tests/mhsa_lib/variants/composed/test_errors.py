@@ -68,6 +68,6 @@ def test_a_cache_of_another_batch_is_refused_and_stays():
     with kv_cache(layer) as cache:
         layer(rand(2, 3, 12), mask=masks.causal)
         before = {wire: value.clone() for wire, value in cache.wires.items()}
-        with pytest.raises(ValueError, match=r"sequences of batch \(2,\), but x has \(3,\)"):
+        with pytest.raises(ValueError, match=r"batch \(2,\) on cpu, but x has \(3,\)"):
             layer(rand(3, 1, 12), mask=masks.causal)
         assert all(torch.equal(cache.wires[wire], before[wire]) for wire in before)
