@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib import checks, masks
+from mhsa_lib import masks
 from mhsa_lib.fused.call import DROPOUT, Call, Kernel
 from mhsa_lib.shapes import HeadOutputs
 
@@ -38,7 +38,16 @@ def _flex_unsupported_reason(call: Call) -> str | None:
         return "this torch compiles for one size only"
     if call.n_query < FEWEST or q.shape[-1] < NARROWEST or q.ndim != 4:
         return f"fewer than {FEWEST} queries, or of fewer than {NARROWEST} dimensions"
+    if _differs_by_sequence(call.mask):
+        return "the mask differs between sequences or heads"
     return DROPOUT if call.dropout else None
+
+
+def _differs_by_sequence(mask: masks.Predicate) -> bool:
+    # Within the compiled kernel a rule may look up numbers and compare them; choosing one of
+    # many answers by the sequence does not compile (torch 2.13).
+    position = torch.zeros((), dtype=torch.long)
+    return mask.allows(position, position).ndim > 0
 
 
 def attend_by_flex(call: Call) -> HeadOutputs:
@@ -47,7 +56,7 @@ def attend_by_flex(call: Call) -> HeadOutputs:
     # A custom predicate may read a tensor that has changed, so its blocks are made each time.
     made = _kept if mask.fixed else _blocks
     with torch.inference_mode(False):  # blocks are kept, and a later call may need gradients
-        blocks = made(mask, len(q), q.shape[-3], q.shape[-2], k.shape[-2], q.device)
+        blocks = made(mask, q.shape[-2], k.shape[-2], q.device)
     kernel, grouped = _kernel(q.device.type), q.shape[-3] != k.shape[-3]
     return kernel(q, k, call.v, block_mask=blocks, scale=call.scale, enable_gqa=grouped)
 
@@ -55,14 +64,7 @@ def attend_by_flex(call: Call) -> HeadOutputs:
 FLEX = Kernel("FlexAttention", _flex_unsupported_reason, attend_by_flex)
 
 
-def _blocks(
-    mask: masks.Predicate,
-    batch: int,
-    n_heads: int,
-    n_query: int,
-    n_key: int,
-    device: torch.device,
-) -> Any:
+def _blocks(mask: masks.Predicate, n_query: int, n_key: int, device: torch.device) -> Any:
     from torch.nn.attention.flex_attention import create_block_mask
 
     mask = mask.to(device)
@@ -70,20 +72,12 @@ def _blocks(
     shift = torch.tensor(n_key - n_query, device=device)
     # The first and the last position: what a rule refuses it refuses here, not in the kernel.
     position = torch.tensor([0, max(n_key - 1, 0)], device=device)
-    probe = mask.allows(position[:, None], position)[..., :1, :1]
-    asked = probe.expand(*probe.shape[:-2], n_query, n_key)
-    checks.mask_fits(asked, (batch, n_heads, n_query, n_key))
-    by_batch, by_head = ((1,) * 4 + tuple(probe.shape))[-4:-2]
+    mask.allows(position[:, None], position)
 
     def allows_pair(b: Tensor, h: Tensor, query: Tensor, key: Tensor) -> Tensor:
-        allowed = mask.allows(query + shift, key)
-        if allowed.ndim == 0:
-            return allowed
-        allowed = allowed.reshape(by_batch, by_head)
-        return allowed[b if by_batch > 1 else 0, h if by_head > 1 else 0]
+        return mask.allows(query + shift, key)
 
-    axes = batch if by_batch > 1 else None, n_heads if by_head > 1 else None
-    return create_block_mask(allows_pair, *axes, n_query, n_key, device=device)
+    return create_block_mask(allows_pair, None, None, n_query, n_key, device=device)
 
 
 _kept = lru_cache(maxsize=32)(_blocks)

@@ -13,7 +13,7 @@ LIBRARY = [module for module in MODULES if module.startswith("mhsa_lib")]
 PRIVATE = "mhsa_lib._torch_private"
 
 
-MOST_LINES = 10_200
+MOST_LINES = 8_200
 """What the library has today. It may only fall; the goal is 6,800."""
 
 

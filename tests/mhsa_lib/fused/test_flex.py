@@ -4,9 +4,11 @@ import pytest
 import torch
 from torch._dynamo.testing import CompileCounter
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn.attention.flex_attention import flex_attention
 from torch.testing import assert_close
 
 from mhsa_book.equivalence import comparison
+from mhsa_book.equivalence.peers import NotApplicableError
 from mhsa_lib import masks
 from mhsa_lib.fused import explain, flex
 from mhsa_lib.fused.call import Call
@@ -27,7 +29,10 @@ def attend(q, k, v, mask, scale):
 def in_flex(q, k, v, mask, scale):
     everything = masks.custom(lambda query, key: (query >= 0) & (key >= 0))
     q, k, v = (t.detach() for t in (q, k, v))  # FlexAttention has no backward on a CPU
-    return attend(q, k, v, everything if mask is None else mask, scale)
+    mask = everything if mask is None else mask
+    if flex._differs_by_sequence(mask):
+        raise NotApplicableError("the mask differs between sequences")
+    return attend(q, k, v, mask, scale)
 
 
 def test_it_stands_in_the_wall():
@@ -44,6 +49,8 @@ def test_it_gives_what_the_boolean_tensor_gives(name, sizes):
     known = rules(*sizes)
     if known.get(name) is None:
         pytest.skip(f"{name} has no mask for {sizes[0]} queries and {sizes[1]} keys")
+    if flex._differs_by_sequence(known[name]):
+        pytest.skip(f"{name} differs between sequences, so FlexAttention is not asked")
     q, k, v = (
         torch.randn(2, h, n, 16) for h, n in ((4, sizes[0]), (2, sizes[1]), (2, sizes[1]))
     )
@@ -61,24 +68,32 @@ def under(mask, n_query=128, n_key=128):
     return attend(q, k, k.cumsum(dim=-2), mask, 0.25)
 
 
+def test_a_mask_of_several_sequences_is_left_to_others(monkeypatch):
+    monkeypatch.setattr(flex, "TAKES_ANY_SIZE", True)
+    for mask in (masks.key_padding([100, 90]), masks.causal & masks.padding([100, 90])):
+        found = explain(*(on_a_gpu(128),) * 3, mask)
+        assert found.kernel != "FlexAttention"
+        assert "differs between sequences" in repr(found)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(
-    "mask",
-    [
-        masks.key_padding([100, 90]),
-        masks.custom(lambda query, key: (query >= key)[None].expand(3, -1, -1)),
-    ],
-    ids=["sequences", "heads"],
+    "mask", [masks.prefix(3), masks.documents(torch.arange(256) // 60)], ids=str
 )
-def test_a_rule_for_more_than_there_is_is_refused_as_everywhere(mask):
-    with pytest.raises(ValueError, match=r"does not fit scores \(1, 1, 128, 128\)"):
-        under(mask)
+def test_what_flex_is_asked_compiles(mask):
+    blocks = flex._blocks(mask, 256, 256, torch.device("cpu"))
+    q = torch.randn(2, 2, 256, 32)
+    z = torch.compile(flex_attention)(q, q, q, block_mask=blocks)
+    torch.compiler.reset()
+    allowed = mask.dense(256, 256)
+    assert_close(z, torch.nn.functional.scaled_dot_product_attention(q, q, q, allowed))
 
 
 def test_what_was_made_for_inference_serves_training():
     flex._kept.cache_clear()
     with torch.inference_mode():
         under(masks.causal)
-    blocks = flex._kept(masks.causal, 1, 1, 128, 128, torch.device("cpu"))
+    blocks = flex._kept(masks.causal, 128, 128, torch.device("cpu"))
     assert flex._kept.cache_info().hits == 1
     assert not blocks.kv_indices.is_inference()
 
@@ -86,9 +101,9 @@ def test_what_was_made_for_inference_serves_training():
 def test_equal_rules_share_one_block_mask():
     flex._kept.cache_clear()
     for _ in range(3):
-        under(masks.causal & masks.key_padding([100]))
+        under(masks.causal & masks.prefix(100))
     assert flex._kept.cache_info()[:2] == (2, 1)
-    under(masks.causal & masks.key_padding([101]))
+    under(masks.causal & masks.prefix(101))
     assert flex._kept.cache_info()[:2] == (2, 2)
 
 
