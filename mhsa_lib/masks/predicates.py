@@ -14,6 +14,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 import torch
@@ -79,13 +80,14 @@ class Documents(Rule):
 
 @dataclass(frozen=True)
 class Combined(Rule):
-    """Predicates, and the function of ``operator`` that makes one answer of theirs."""
+    """Predicates, and the function of ``operator`` that makes one answer of their answers."""
 
     function: Callable[..., Tensor]
     parts: tuple["Predicate", ...]
 
     def __call__(self, query: Tensor, key: Tensor) -> Tensor:
-        return self.function(*[part.allows(query, key) for part in self.parts])
+        answers = [part.allows(query, key) for part in self.parts]
+        return reduce(self.function, answers) if answers[1:] else self.function(*answers)
 
     def to(self, device: torch.device) -> "Combined":
         return replace(self, parts=tuple(part.to(device) for part in self.parts))
@@ -220,7 +222,7 @@ class Predicate:
                 f"function of (query, key) in masks.custom, and combine a tensor with another, "
                 f"{self.name}.dense(n_query, n_key) {sign} tensor."
             )
-        rule = Combined(function, (self, other))
+        rule = Combined(function, (*_parts(self, function), *_parts(other, function)))
         return Predicate(rule, f"({self.name} {sign} {other.name})")
 
     def __bool__(self) -> bool:
@@ -231,6 +233,14 @@ class Predicate:
 
     def __repr__(self) -> str:
         return self.name
+
+
+def _parts(predicate: Predicate, function: Callable[..., Tensor]) -> tuple[Predicate, ...]:
+    """What is joined by ``function`` already stands side by side: nested it would recurse."""
+    rule = predicate.rule
+    if isinstance(rule, Combined) and rule.function is function:
+        return rule.parts
+    return (predicate,)
 
 
 def _in_band(name: str, band: Band) -> Predicate:
@@ -311,8 +321,9 @@ def documents(ids: Any) -> Predicate:
 
     ``ids``, whole numbers in a list, an array or a tensor (seq,) or (batch, seq), are copied:
     the document of every token, those in a cache included; a negative id is padding, which
-    attends to nothing and which nothing attends to. With ``causal`` each document is read as
-    if it were alone. Raises ``ValueError`` in a call with more tokens than ids.
+    attends to nothing and which nothing attends to. With ``causal`` each token attends to
+    what it would attend to if its document were alone; positions that are part of the tokens
+    have to begin anew as well. Raises ``ValueError`` in a call with more tokens than ids.
 
     >>> picture(causal & documents([[0, 0, 1], [0, 1, -1]]), 3)
     ■··  ■··

@@ -1,6 +1,7 @@
 """A mask is a value: equal to what says the same, copied, pickled, and changed by nobody."""
 
 import copy
+import functools
 import operator
 import pickle
 
@@ -210,3 +211,15 @@ def test_a_mask_is_compiled_with_the_attention(name):
     x = x[..., :4, :] if name in ("documents", "documents of a batch") else x
     compiled = torch.compile(mha, fullgraph=True, backend="eager")
     torch.testing.assert_close(compiled(x, mask=MASKS[name]()), mha(x, mask=MASKS[name]()))
+
+
+@pytest.mark.parametrize("join", [operator.and_, operator.or_])
+def test_a_thousand_rules_in_a_row_are_asked_and_moved(join):
+    pairs = [lambda q, k, n=n: (q + k) % 1_009 != n for n in range(1_000)]
+    rules = [masks.custom(rule) for rule in pairs]
+    joined = functools.reduce(join, rules)
+    expected = functools.reduce(join, [rule.dense(5, 5) for rule in rules])
+    assert torch.equal(joined.dense(5, 5), expected)
+    assert torch.equal(joined.to(torch.device("cpu")).dense(5, 5), expected)
+    assert not joined.fixed
+    assert join(joined, masks.causal) == join(functools.reduce(join, rules), masks.causal)
