@@ -7,6 +7,7 @@ a plain sum of what the tokens, the positions and the heads wrote.
 Source: Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021.
 """
 
+import hashlib
 import json
 import unicodedata
 from collections.abc import Iterator
@@ -29,6 +30,8 @@ START = len(ALPHABET)
 
 FOLDER = Path(__file__).parent
 WEIGHTS, RECORD = FOLDER / "repeater.safetensors", FOLDER / "repeater.json"
+SHA256 = "bb5dd232c3f7f036b9e238c269599743672f8a9126960672ba448c2094b98a61"
+"""Of the weights; training again on the same machine gives the same file."""
 
 
 class Repeater(nn.Module):
@@ -149,20 +152,32 @@ def spell(ids: Tensor) -> list[str]:
 def load(path: Path = WEIGHTS) -> Repeater:
     """The trained model, in float32; its weights are stored in half precision.
 
-    Raises ``FileNotFoundError`` for a missing file and ``ValueError`` for another model's.
+    Raises ``FileNotFoundError`` for a missing file and ``ValueError`` for one that is damaged
+    or another model's.
 
     >>> model = load()
     >>> spell(model.predict("abcxyzabcx")[-1:].argmax(dim=-1))
     ['y']
     """
-    from safetensors.torch import load_file
+    from safetensors import SafetensorError
+    from safetensors.torch import load as read
 
     repair = (
         "train it again with `python -m tools.build.train_repeater`, or reinstall mhsa_lib."
     )
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing; {repair}")
-    model, stored = Repeater(), load_file(path)
+    data = path.read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    if path == WEIGHTS and digest != SHA256:
+        raise ValueError(
+            f"{path} has SHA-256 {digest}, the repeater's file has {SHA256}: it is damaged; "
+            f"{repair}"
+        )
+    try:
+        model, stored = Repeater(), read(data)
+    except SafetensorError as error:
+        raise ValueError(f"{path} cannot be read ({error}); {repair}") from error
     wanted = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     found = {name: tuple(value.shape) for name, value in stored.items()}
     if wanted != found:

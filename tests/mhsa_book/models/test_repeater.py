@@ -221,3 +221,18 @@ def test_training_lowers_the_loss_writes_both_files_and_repeats_itself(tmp_path,
     model = repeater.load(tmp_path / "one" / "repeater.safetensors")
     assert isinstance(model, Repeater)
     assert repetition.accuracy(model(fresh(20).inputs), fresh(20)) < 0.9  # not the shipped one
+
+
+@pytest.mark.parametrize("damage", ["one number", "half of the file"])
+def test_a_damaged_file_is_refused(monkeypatch, tmp_path, damage):
+    data = bytearray(repeater.WEIGHTS.read_bytes())
+    if damage == "one number":
+        data[-3] ^= 1
+    else:
+        del data[len(data) // 2 :]
+    file = tmp_path / "repeater.safetensors"
+    file.write_bytes(data)
+    if damage == "one number":
+        monkeypatch.setattr(repeater, "WEIGHTS", file)
+    with pytest.raises(ValueError, match=r"damaged|cannot be read"):
+        repeater.load(file)
