@@ -23,8 +23,14 @@ class Block(nn.Module):
         return self.attention(self.norm(x), context, mask)
 
 
-def watchers(draw: Draw, module: nn.Module, model: nn.Module, cached: bool = True) -> list[Any]:
-    """Contexts that change nothing; a cache is among them only where it may be."""
+def watchers(
+    draw: Draw, module: nn.Module, model: nn.Module, x: Tensor, mask: Any
+) -> list[Any]:
+    """Contexts that change nothing; a cache is among them only where it may be.
+
+    Several tokens without a mask would see their future in a cache, which refuses them.
+    """
+    cached = mask.given is not None or x.shape[-2] == 1
     wires = [wire for stage in stages_of(module).values() for wire in stage.wires]
     found, remembers = [], draw.chance(0.3) and cached
     for _ in range(draw.whole(1, 4)):
@@ -53,9 +59,7 @@ def _largest(values: Tensor) -> float:
 
 def nested(draw: Draw, module: Any, x: Tensor, mask: Any, y: Tensor) -> None:
     model = Block(module)
-    # Several tokens without a mask would see their future in a cache, which refuses them.
-    may_cache = mask.given is not None or x.shape[-2] == 1
-    contexts = watchers(draw, module, model, may_cache)
+    contexts = watchers(draw, module, model, x, mask)
     with ExitStack() as stack:
         for context in contexts:
             stack.enter_context(context)
@@ -66,7 +70,7 @@ def nested(draw: Draw, module: Any, x: Tensor, mask: Any, y: Tensor) -> None:
 
 def any_order(draw: Draw, module: Any, x: Tensor, mask: Any, y: Tensor) -> None:
     """Blocks that end in another order than they began, as generators and notebooks do."""
-    contexts = watchers(draw, module, Block(module))
+    contexts = watchers(draw, module, Block(module), x, mask)
     for context in contexts:
         context.__enter__()
     draw.random.shuffle(contexts)
