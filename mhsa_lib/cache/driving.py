@@ -18,6 +18,7 @@ from itertools import pairwise
 from traceback import walk_stack
 from typing import Any
 
+import jaxtyping
 from torch import Tensor, nn
 
 from mhsa_lib import _torch_private, checks, shapes
@@ -280,8 +281,11 @@ def _generator_that_opens() -> int | None:
     # The frame lives as long as the block. A generator that contextlib runs is a with block
     # itself: what counts is where that one was opened, and so for a generator expression.
     kinds = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+    # With shapes checked, functions of jaxtyping stand between ours.
+    between = (__file__, contextlib.__file__, *jaxtyping.__path__)
     for (frame, _), (caller, _) in pairwise(walk_stack(sys._getframe())):
-        code, files = frame.f_code, {frame.f_code.co_filename, caller.f_code.co_filename}
-        if files.isdisjoint({__file__, contextlib.__file__}) and code.co_name != "<genexpr>":
+        code, files = frame.f_code, (frame.f_code.co_filename, caller.f_code.co_filename)
+        outside = not any(file.startswith(between) for file in files)
+        if outside and code.co_name != "<genexpr>":
             return id(frame) if code.co_flags & kinds else None
     return None

@@ -20,13 +20,14 @@ from mhsa_lib.execution_mode import has_no_hooks, is_unmodified
 from mhsa_lib.functional import concat_heads
 from mhsa_lib.fused import kernels
 from mhsa_lib.shapes import HeadOutputs, Tokens
+from mhsa_lib.stages import Wire
 from mhsa_lib.variants.latent import LatentAttention, LatentSplit
 
 _NEVER_CALLED: dict[str, Any] = {
     path: kinds[0]
     for path, kinds in copying.LATENT.items()
     if path in ("", "concat") or path.startswith("attend")
-}
+} | {"attend.scores": Wire, "attend.weights": Wire}
 """Parts of the five stages whose work a kernel does, and the class each must have."""
 
 

@@ -163,6 +163,8 @@ def test_a_step_that_leaves_words_out():
 
 
 def test_a_fused_attention_shows_nothing_to_remember():
-    words = r"holds no stages of mhsa_lib; model.to_attention\(\) gives it in five stages"
+    words = (
+        r"holds no stages of mhsa_lib; to_attention\(\) of a fused one and mhsa_lib\.convert"
+    )
     with pytest.raises(ValueError, match=words):
         greedy(small(attention=FusedMultiHeadAttention), sources())

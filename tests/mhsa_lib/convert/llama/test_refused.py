@@ -41,7 +41,7 @@ from tests.mhsa_lib.convert.llama.layers import each, parts, rope, source
         ),
         (
             rope("longrope", long_factor=[1.0, 2.0]),
-            "short has 3 divisors and long 2; give both one for every pair",
+            "short has 3 divisors and long 2, but 3 pairs rotate; give both one for every pair",
         ),
     ],
 )
