@@ -6,6 +6,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
+from mhsa_book.exercises.calling import words
 from mhsa_book.exercises.kinds import Exercise
 from mhsa_book.exercises.verdict import Verdict, unfilled, wrong
 
@@ -25,7 +26,10 @@ def check(name: str, answer: Any = ...) -> Verdict:
     """
     if name not in modules():
         return wrong(f"There is no exercise {name!r}; there are {', '.join(modules())}.")
-    return unfilled(name) if _has_dots(answer) else exercise(name).judge(name, answer)
+    try:
+        return unfilled(name) if _has_dots(answer) else exercise(name).judge(name, answer)
+    except (Exception, SystemExit) as error:  # whatever a reader hands over is an answer
+        return wrong(f"It cannot be judged: to look at it raises {words(error)}")
 
 
 def exercise(name: str) -> Exercise:
