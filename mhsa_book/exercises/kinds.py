@@ -111,8 +111,7 @@ class Function:
             if trial.call.raised is None and _is_empty(trial.call.found):
                 return unfilled(name)
             if trial.differs:
-                said = [trial.damage] if trial.damage else self.named(answer, trials)
-                return wrong("\n".join([*said, str(trial)]))
+                return wrong("\n".join([*self._said(answer, trials, trial), str(trial)]))
         for trial in trials:
             if trial.damage:
                 return wrong(f"The numbers are right, but its input is spoilt. {trial.damage}")
@@ -122,6 +121,14 @@ class Function:
         if self.learns and not _are_tensors(trials[0].call.found):
             said += " (As NumPy numbers: in a model no gradient would pass through them.)"
         return right(said)
+
+    def _said(self, answer: Any, trials: list[Trial], trial: Trial) -> list[str]:
+        if trial.damage:
+            return [trial.damage]
+        try:
+            return self.named(answer, trials)
+        except Exception:  # results that cannot be compared, such as a list that holds itself
+            return []
 
     def trials(self, answer: Callable[..., Any]) -> list[Trial]:
         """Call an answer on every input, or until it does not end."""

@@ -228,6 +228,8 @@ def result(trials: list[Trial], axes: list[str]) -> str:
     return (
         _first(_renumbered(), pairs)
         or _first(_rearranged(pairs[-1][0].ndim, axes), pairs)
+        or _not_merged(pairs, axes)
+        or _with_ones(pairs)
         or _added(returned)
         or _last_missing(pairs, axes)
         or _half(pairs)
@@ -273,8 +275,11 @@ def _to_add(t: Tensor, low: float) -> Tensor:
     return torch.zeros(t.shape).masked_fill(~t, low)
 
 
+REVERSED = {"head": "The heads are in reverse order."}
+
+
 def _rearranged(ndim: int, axes: list[str]) -> dict[str, Callable[[Tensor], Tensor]]:
-    """Results whose axes are in another order, merged, reversed, averaged or too many."""
+    """Results whose axes are in another order, merged, reversed or averaged."""
     names = axes if len(axes) == ndim else [f"axis {i}" for i in range(ndim)]
     asked = ", ".join(names)
     ways: dict[str, Callable[[Tensor], Tensor]] = {}
@@ -285,36 +290,38 @@ def _rearranged(ndim: int, axes: list[str]) -> dict[str, Callable[[Tensor], Tens
                 t.permute(order)
             )
     for i, name in enumerate(names):
-        plural = "heads" if name == "head" else f"{name} axis"
-        ways[
-            f"The {plural} are in reverse order."
-            if name == "head"
-            else f"It runs backwards along {name}."
-        ] = lambda t, i=i: t.flip(i)
+        ways[REVERSED.get(name, f"The axis {name} is in reverse order.")] = lambda t, i=i: (
+            t.flip(i)
+        )
         ways[f"The axis {name} is summed away."] = lambda t, i=i: t.sum(i)
         ways[f"The axis {name} is averaged away."] = lambda t, i=i: t.double().mean(i)
-        ways[f"The axis {name} is missing."] = lambda t, i=i: (
-            t.squeeze(i) if t.shape[i] == 1 else _refused()
-        )
-    missing = [i for i, name in enumerate(names) if name == "1"]
-    if missing:
-        ways["The axes of size 1, for heads and queries, are missing."] = lambda t: t.squeeze(
-            missing
-        )
     for i in range(ndim - 1):
         both = f"{names[i]} and {names[i + 1]}"
         ways[f"The axes {both} are merged into one; asked for is ({asked})."] = lambda t, i=i: (
             t.flatten(i, i + 1)
-        )
-    for n in (1, 2):
-        ways[f"There {'is an axis' if n == 1 else f'are {n} axes'} too many in front."] = (
-            lambda t, n=n: t[(None,) * n]
         )
     return ways
 
 
 def _refused() -> Tensor:
     raise RuntimeError("this way does not fit such a tensor")
+
+
+def _not_merged(pairs: list[Any], axes: list[str]) -> str:
+    """Whether two axes of a found result should be one."""
+    for i in range(pairs[0][1].ndim - 1):
+        if all(f.ndim > i + 1 and not difference(f.flatten(i, i + 1), e) for e, f in pairs):
+            return f"Merge the axes {i} and {i + 1}: asked for is ({', '.join(axes)})."
+    return ""
+
+
+def _with_ones(pairs: list[Any]) -> str:
+    """Whether the numbers are right but for axes of size 1."""
+    if any([n for n in f.shape if n > 1] != [n for n in e.shape if n > 1] for e, f in pairs):
+        return ""
+    if any(difference(f.reshape(e.shape), e) for e, f in pairs):
+        return ""
+    return "The numbers are right, but there are axes of size 1 too many or too few."
 
 
 def _added(returned: list[tuple[Trial, Any]]) -> str:
@@ -389,7 +396,7 @@ def _of_a_list(pairs: list[Any]) -> str:
     for i in range(len(pairs[0][1])):
         if all(len(f) > i and not difference(f[i], e) for e, f in pairs):
             n = len(pairs[0][1])
-            return f"Value {i} of the {n} that it returns is right: return it alone."
+            return f"It returns {n} values, and number {i} is right: return it alone."
     for dim in range(pairs[0][0].ndim):
         if all(_is_stack(e, f, dim) for e, f in pairs):
             return f"It is several tensors; torch.stack(…, dim={dim}) makes one of them."

@@ -89,9 +89,7 @@ def _interleaved(z: Tensor) -> Tensor:
     return z.permute(0, 2, 3, 1).flatten(2)
 
 
-CONCATS: Named = {
-    lambda z: z.mean(1): "The heads are averaged; they should stand side by side.",
-    lambda z: z.sum(1): "The heads are added up; they should stand side by side.",
+JOINED: Named = {
     lambda z: z.sum(1).repeat(1, 1, z.shape[1]): (
         "Each head is replaced by the sum of all heads; they should stand side by side."
     ),
@@ -99,13 +97,20 @@ CONCATS: Named = {
         "Each head is replaced by the mean of all heads; they should stand side by side."
     ),
     _interleaved: "The heads are interleaved: number 0 of every head comes first.",
-    lambda z: torch.cat(z.unbind(1), 1): (
-        "The heads follow each other along the axis of tokens; join them along the last axis."
-    ),
-    lambda z: z.transpose(1, 3).flatten(2): (
+    lambda z: z.transpose(1, 3).reshape(z.shape[0], z.shape[2], -1): (
         "The wrong two axes change places: exchange the heads with the tokens."
     ),
     lambda z: z.flip(1).transpose(1, 2).flatten(2): "The heads are in reverse order.",
+}
+"""Wrong ways to join heads that leave the width as it should be."""
+
+CONCATS: Named = {
+    **JOINED,
+    lambda z: z.mean(1): "The heads are averaged; they should stand side by side.",
+    lambda z: z.sum(1): "The heads are added up; they should stand side by side.",
+    lambda z: torch.cat(z.unbind(1), 1): (
+        "The heads follow each other along the axis of tokens; join them along the last axis."
+    ),
 }
 
 
@@ -136,7 +141,7 @@ def _over_the_batch(x: Tensor, *, mask: Tensor | None = None, **rest: Any) -> Te
 
 WHOLES: Named = {
     **{_whole(attend): said for attend, said in (WEIGHED | MASKED).items()},
-    **{_whole(concat=concat): f"In concat: {said}" for concat, said in CONCATS.items()},
+    **{_whole(concat=concat): f"In concat: {said}" for concat, said in JOINED.items()},
     _whole(
         split=lambda rows, n: rows.unflatten(-1, (-1, n)).permute(0, 3, 1, 2),
         concat=_interleaved,
@@ -183,9 +188,14 @@ CROSSES: Named = {
     **{_crossed(attend): said for attend, said in (WEIGHED | UNASKED).items()},
     **{
         _crossed(lambda q, k, v: reference.attend(q, k, v, None), concat): f"In concat: {said}"
-        for concat, said in CONCATS.items()
+        for concat, said in JOINED.items()
     },
-    _from_both("x", "context"): "Keys come from x, values from context; both answer for it.",
+    _from_both(
+        "x", "context"
+    ): "Keys come from x, values from context; both should come from context.",
+    _from_both(
+        "context", "x"
+    ): "Values come from x, keys from context; both should come from context.",
 }
 
 
@@ -358,6 +368,9 @@ def _normalised(q: Tensor, k: Tensor, scale: float) -> Tensor:
 
 
 SCORES: Named = {
+    lambda q, k, scale: q @ k.reshape(*k.shape[:2], k.shape[3], k.shape[2]) * scale: (
+        "k is reshaped where it should be transposed: its numbers are mixed up."
+    ),
     _normalised: "q and k are normalised first: those are cosines, not dot products.",
     lambda q, k, scale: -torch.cdist(q, k) * scale: (
         "Those are distances, not dot products of queries and keys."
