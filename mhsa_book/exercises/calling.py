@@ -51,18 +51,25 @@ class Call:
 
 
 def call(function: Callable[..., Any], arguments: dict[str, Any]) -> Call:
-    """Call a function by the names of its arguments, or by position if it has other names."""
-    before = {name: _copied(value) for name, value in arguments.items()}
-    found, raised = None, None
+    """Call a function by the names of its arguments, or by position if it has other names.
+
+    It gets copies, so that what it does to them reaches neither the next call nor our answer.
+    """
+    given, found, raised = copies(arguments), None, None
     try:
         with _state_kept():
-            found = _within(lambda: _by_name_or_place(function, arguments), LIMIT_S)
+            found = _within(lambda: _by_name_or_place(function, given), LIMIT_S)
     except BaseException as error:  # also SystemExit: a reader's code may raise anything
         raised = error
     if inspect.iscoroutine(found):
         found.close()  # otherwise Python warns that it was never awaited
-    changed = [name for name, value in arguments.items() if not _same(value, before[name])]
+    changed = [name for name, value in arguments.items() if not _same(given[name], value)]
     return Call(found, raised, tuple(changed))
+
+
+def copies(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The same arguments in other memory."""
+    return {name: _copied(value) for name, value in arguments.items()}
 
 
 def words(error: BaseException) -> str:
@@ -178,7 +185,7 @@ def _state_kept() -> Iterator[None]:
 
 def _copied(value: Any) -> Any:
     if isinstance(value, Tensor):
-        return value.detach().clone()
+        return value.clone()
     return list(value) if isinstance(value, list) else value
 
 

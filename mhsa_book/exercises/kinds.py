@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from mhsa_book.exercises.calling import Call, OutOfTime, call, words
+from mhsa_book.exercises.calling import Call, OutOfTime, call, copies, words
 from mhsa_book.exercises.compare import difference, shown
 from mhsa_book.exercises.verdict import Verdict, right, unfilled, wrong
 
@@ -100,7 +100,7 @@ class Function:
     reference: Callable[..., Any]
     inputs: Callable[[], Iterable[dict[str, Any]]]
     because: str = ""
-    learns: bool = False
+    learns: bool = field(default=False, kw_only=True)
 
     def judge(self, name: str, answer: Any) -> Verdict:
         """Find the smallest input on which a function differs from ours."""
@@ -127,15 +127,14 @@ class Function:
             return [trial.damage]
         try:
             return self.named(answer, trials)
-        except Exception:  # results that cannot be compared, such as a list that holds itself
+        except RecursionError:  # a list that holds itself cannot be compared
             return []
 
     def trials(self, answer: Callable[..., Any]) -> list[Trial]:
         """Call an answer on every input, or until it does not end."""
-        # Each has inputs of its own: an answer that changes them would change ours as well.
         trials: list[Trial] = []
-        for given, own, ours in zip(self.inputs(), self.inputs(), self.inputs(), strict=True):
-            trials.append(Trial(given, self.reference(**ours), call(answer, own)))
+        for given in self.inputs():
+            trials.append(Trial(given, self.reference(**copies(given)), call(answer, given)))
             if isinstance(trials[-1].call.raised, OutOfTime | KeyboardInterrupt):
                 break
         return trials
@@ -147,33 +146,36 @@ class Function:
 
 def fault_of_gradient(answer: Callable[..., Any], inputs: Iterable[dict[str, Any]]) -> str:
     """Why nothing can be learned through a function whose numbers are right; "" if it can."""
-    for given in inputs:
-        leaves = {
-            key: value.requires_grad_()
-            for key, value in given.items()
-            if isinstance(value, Tensor) and value.is_floating_point()
-        }
-        copies = {key: value.clone() for key, value in leaves.items()}
-        called = call(answer, given | copies)
-        if called.raised is not None and "numpy()" in words(
-            called.raised
-        ):  # NumPy takes no tensor that has a gradient
+    with torch.inference_mode(False), torch.enable_grad():  # whatever the notebook has set
+        return next((said for given in inputs if (said := _lost(answer, given))), "")
+
+
+def _lost(answer: Callable[..., Any], given: dict[str, Any]) -> str:
+    """Why no gradient comes back to one input; "" if one does."""
+    leaves = {
+        key: value.requires_grad_()
+        for key, value in given.items()
+        if isinstance(value, Tensor) and value.is_floating_point()
+    }
+    called = call(answer, given)
+    if called.raised is not None:
+        said = words(called.raised)
+        if "numpy()" in said:  # NumPy takes no tensor that has a gradient
             return ""
-        if called.raised is not None:
-            return f"But where its input has a gradient, it raises {words(called.raised)}."
-        if not _are_tensors(called.found):
-            return ""
-        results = [called.found] if isinstance(called.found, Tensor) else called.found
-        if not all(result.requires_grad for result in results):
-            return "But nothing can be learned through it: the result has lost its gradient."
-        try:
-            gradients = torch.autograd.grad(
-                sum(result.sum() for result in results), [*leaves.values()], allow_unused=True
-            )
-        except RuntimeError as error:
-            return f"Their gradient raises RuntimeError: {str(error).split(': ')[0]}."
-        if any(each is not None and each.isnan().any() for each in gradients):
-            return "Their gradient is NaN: something divides 0 by 0 on the way back."
+        return f"But where its input has a gradient, it raises {said}."
+    if not _are_tensors(called.found):
+        return ""
+    results = [called.found] if isinstance(called.found, Tensor) else called.found
+    if not all(result.requires_grad for result in results):
+        return "But nothing can be learned through it: the result has lost its gradient."
+    try:
+        gradients = torch.autograd.grad(
+            sum(result.sum() for result in results), [*leaves.values()], allow_unused=True
+        )
+    except RuntimeError as error:
+        return f"Their gradient raises RuntimeError: {str(error).split(': ')[0]}."
+    if any(each is not None and each.isnan().any() for each in gradients):
+        return "Their gradient is NaN: something divides 0 by 0 on the way back."
     return ""
 
 

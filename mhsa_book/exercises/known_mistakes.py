@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mhsa_book import museum
-from mhsa_book.exercises import transformed
+from mhsa_book.exercises import other_arguments, other_results
 from mhsa_book.exercises.calling import call
 from mhsa_book.exercises.compare import array, difference, unusable
 from mhsa_book.exercises.kinds import Function, Trial
@@ -47,12 +47,12 @@ class FunctionWithKnownMistakes(Function):
         """Say what an answer does that nobody has written down; "" if it is not clear."""
         if not any(trial.call.raised is None for trial in trials):
             return ""
-        if transformed.is_random(answer, next(iter(self.inputs()))):
+        if other_results.is_random(answer, next(iter(self.inputs()))):
             return "Called twice with the same input, it gives two results: is dropout left on?"
-        for why, change in transformed.arguments(trials).items():
+        for why, change in other_arguments.changes(trials).items():
             if self._alike(self._after(change), trials):
                 return why
-        if why := transformed.result(trials, self.axes.split()):
+        if why := other_results.explained(trials, self.axes.split()):
             return why
         if self.described is None:
             return ""
@@ -60,7 +60,7 @@ class FunctionWithKnownMistakes(Function):
         first = next(wrong, None)
         return self.described(first.given, first.expected, first.call.found) if first else ""
 
-    def _after(self, change: transformed.Change) -> Callable[..., Any]:
+    def _after(self, change: other_arguments.Change) -> Callable[..., Any]:
         """The right function, with other arguments."""
         return lambda **given: self.reference(**change(given))
 

@@ -5,7 +5,6 @@ import signal
 import sys
 import threading
 import time
-import types
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from tests.mhsa_book.exercises.unforeseen import HOSTILE, RIGHT, WRONG
 
 DIFFERENCE = (
     r"The numbers differ\.|The shape is|The dtype is|It is a \w+, not|It is another"
-    r"|It should be \d values|Value \d: |It raises"
+    r"|It should be \d values|Value \d: |It raises|It cannot be judged"
 )
 """How a verdict begins that only shows a difference; the name of a mistake stands before it."""
 
@@ -171,16 +170,10 @@ def test_what_an_answer_changes_globally_is_put_back():
         ("attend", "dropout left on", "is dropout left on?"),
         ("score", "float16", "half precision"),
         ("multi_head_attention", "mask forgotten", "The mask changes nothing"),
-        ("cross_attention", "x and context exchanged", "x"),
+        ("cross_attention", "context ignored: self-attention", "It uses x where context is"),
         ("causal_mask", "True means blocked", "True and False are exchanged"),
         ("softmax", "-1e4 in place of -inf, too near for large scores", "mask hides gets a"),
     ],
 )
 def test_a_mistake_is_told_in_words(name, label, said):
     assert said in check(name, unforeseen.WRONG[name][label]).text
-
-
-def test_a_right_function_is_explained_by_nothing():
-    assert isinstance(check, types.FunctionType)
-    for name, right in RIGHT.items():
-        assert check(name, right).text.startswith("Right. ")
