@@ -170,7 +170,7 @@ def _lost(answer: Callable[..., Any], given: dict[str, Any]) -> str:
         return "But nothing can be learned through it: the result has lost its gradient."
     try:
         gradients = torch.autograd.grad(
-            sum(result.sum() for result in results), [*leaves.values()], allow_unused=True
+            [result.sum() for result in results], [*leaves.values()], allow_unused=True
         )
     except RuntimeError as error:
         return f"Their gradient raises RuntimeError: {str(error).split(': ')[0]}."

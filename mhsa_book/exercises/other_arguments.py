@@ -184,7 +184,7 @@ def _scaled(scale: Callable[[Sizes], float]) -> Change:
 def _scaled_by_map(scale: Callable[[Sizes], float]) -> Change:
     def change(given: Given) -> Given:
         seq, d_model = given["x"].shape[-2:]
-        keys = given.get("context", given["x"]).shape[-2]
+        keys = given["context" if "context" in given else "x"].shape[-2]
         sizes = {"queries": seq, "keys": keys, "d_model": d_model}
         sizes["d_head"] = d_model // given["n_heads"]
         return given | {"W_Q": given["W_Q"] * scale(sizes) * sizes["d_head"] ** 0.5}

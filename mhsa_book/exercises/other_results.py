@@ -1,7 +1,8 @@
 """Say how a wrong result comes from the right one: by other axes, or another kind of number."""
 
 from collections.abc import Callable, Mapping
-from itertools import permutations
+from functools import partial
+from itertools import pairwise, permutations
 from typing import Any
 
 import torch
@@ -101,20 +102,16 @@ def _rearranged(ndim: int, axes: list[str]) -> dict[str, Callable[[Tensor], Tens
     for order in permutations(range(ndim)):
         if order != (*range(ndim),):
             yours = ", ".join(names[i] for i in order)
-            ways[f"The axes are ({yours}); asked for is ({asked})."] = lambda t, order=order: (
-                t.permute(order)
-            )
+            said = f"The axes are ({yours}); asked for is ({asked})."
+            ways[said] = partial(torch.permute, dims=order)
     for i, name in enumerate(names):
-        ways[REVERSED.get(name, f"The axis {name} is in reverse order.")] = lambda t, i=i: (
-            t.flip(i)
-        )
-        ways[f"The axis {name} is summed away."] = lambda t, i=i: t.sum(i)
-        ways[f"The axis {name} is averaged away."] = lambda t, i=i: t.double().mean(i)
-    for i in range(ndim - 1):
-        both = f"{names[i]} and {names[i + 1]}"
-        ways[f"The axes {both} are merged into one; asked for is ({asked})."] = lambda t, i=i: (
-            t.flatten(i, i + 1)
-        )
+        reverse = REVERSED.get(name, f"The axis {name} is in reverse order.")
+        ways[reverse] = partial(torch.flip, dims=(i,))
+        ways[f"The axis {name} is summed away."] = partial(torch.sum, dim=i)
+        ways[f"The axis {name} is averaged away."] = partial(torch.mean, dim=i)
+    for i, (name, other) in enumerate(pairwise(names)):
+        said = f"The axes {name} and {other} are merged into one; asked for is ({asked})."
+        ways[said] = partial(torch.flatten, start_dim=i, end_dim=i + 1)
     return ways
 
 

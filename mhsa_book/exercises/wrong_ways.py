@@ -212,6 +212,10 @@ def _grouped(keys: Way, values: Way, attend: Way = reference.attend) -> Way:
     return grouped_attend
 
 
+def _unmasked(attend: Way) -> Way:
+    return lambda q, k, v, mask: attend(q, k, v)
+
+
 def _repeated(t: Tensor, group: int) -> Tensor:
     return t.repeat_interleave(group, 1)
 
@@ -246,9 +250,7 @@ def _one_softmax(q: Tensor, k: Tensor, v: Tensor, n_heads: int, n_kv_heads: int)
 
 GROUPS: Named = {
     **{
-        _grouped(
-            _repeated, _repeated, lambda q, k, v, mask, attend=attend: attend(q, k, v)
-        ): said
+        _grouped(_repeated, _repeated, _unmasked(attend)): said
         for attend, said in (WEIGHED | UNASKED).items()
     },
     _grouped(_repeated, _tiled): "Keys are repeated head by head, but values are tiled.",
@@ -268,11 +270,9 @@ GROUPS: Named = {
 
 # --- a step with a cache ----------------------------------------------------------------------
 
-Pair = tuple[Tensor, Tensor]
-
 
 def _step(seen: Way, kept: Way) -> Way:
-    """A step that sees and returns what these make of the old and the new (k, v)."""
+    """A step that sees and returns what these make of the old and the new, for k and for v."""
 
     def kv_cache_step(
         x: Tensor,
@@ -284,10 +284,9 @@ def _step(seen: Way, kept: Way) -> Way:
         W_O: Tensor,
         n_heads: int,
     ) -> Any:
-        q, *new = (functional.split_heads(x @ W, n_heads) for W in (W_Q, W_K, W_V))
-        old = (k, v)
-        z = reference.attend(q, *map(seen, old, new), None)
-        return functional.concat_heads(z) @ W_O, *map(kept, old, new)
+        q, new_k, new_v = (functional.split_heads(x @ W, n_heads) for W in (W_Q, W_K, W_V))
+        z = reference.attend(q, seen(k, new_k), seen(v, new_v), None)
+        return functional.concat_heads(z) @ W_O, kept(k, new_k), kept(v, new_v)
 
     return kv_cache_step
 
