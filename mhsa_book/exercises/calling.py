@@ -51,14 +51,14 @@ class Call:
 
 
 def call(function: Callable[..., Any], arguments: dict[str, Any]) -> Call:
-    """Call a function by the names of its arguments, or by position if it has other names.
+    """Call a function and tell what came of it.
 
     It gets copies, so that what it does to them reaches neither the next call nor our answer.
     """
     given, found, raised = copies(arguments), None, None
     try:
         with _state_kept():
-            found = _within(lambda: _by_name_or_place(function, given), LIMIT_S)
+            found = _within(lambda: by_name_or_place(function, given), LIMIT_S)
     except BaseException as error:  # also SystemExit: a reader's code may raise anything
         raised = error
     if inspect.iscoroutine(found):
@@ -81,7 +81,8 @@ def words(error: BaseException) -> str:
     return f"{type(error).__name__}: {said}"
 
 
-def _by_name_or_place(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+def by_name_or_place(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """Call a function by the names of its arguments, or in their order if it has others."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # a builtin that does not say

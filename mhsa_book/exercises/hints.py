@@ -43,8 +43,8 @@ HINTS = {
         "The last step is @ W_O.",
     ),
     "kv_cache_step": (
-        "kv_cache_step(x, k, v, W_Q, W_K, W_V, W_O, n_heads): x is one token, k and v are split "
-        "already. It asks; all that came before, and itself, can be looked at.",
+        "kv_cache_step(x, k, v, W_Q, W_K, W_V, W_O, n_heads): x is one token; k, v are split "
+        "already. The token asks; all that came before, and itself, can be looked at.",
         "Project and split x; its key and value go behind the old ones, on the axis of tokens.",
         "No mask is needed: nobody in the cache is later. Return the row, keys, values.",
     ),

@@ -37,8 +37,8 @@ class FunctionWithKnownMistakes(Function):
         """Look for a mistake that does the same."""
         if any(_unusable(trial.call.found) for trial in trials):
             return []
-        said = [why for each, why in self.mistakes.items() if self._alike(each, trials)][:1]
-        shown = [each for each, bug in self.exhibits.items() if self._alike(bug, trials)]
+        said = [why for each, why in self.mistakes.items() if _alike(each, trials)][:1]
+        shown = [each for each, bug in self.exhibits.items() if _alike(bug, trials)]
         if shown:
             said.append(_named(shown))
         return said or [each for each in [self._explained(answer, trials)] if each]
@@ -50,7 +50,7 @@ class FunctionWithKnownMistakes(Function):
         if other_results.is_random(answer, next(iter(self.inputs()))):
             return "Called twice with the same input, it gives two results: is dropout left on?"
         for why, change in other_arguments.changes(trials).items():
-            if self._alike(self._after(change), trials):
+            if _alike(self._after(change), trials):
                 return why
         if why := other_results.explained(trials, self.axes.split()):
             return why
@@ -64,12 +64,14 @@ class FunctionWithKnownMistakes(Function):
         """The right function, with other arguments."""
         return lambda **given: self.reference(**change(given))
 
-    def _alike(self, mistake: Callable[..., Any], trials: list[Trial]) -> bool:
-        """Whether a mistake does what the answer did, on inputs of its own."""
-        return all(
-            same(call(mistake, given).outcome, trial.call.outcome)
-            for given, trial in zip(self.inputs(), trials, strict=False)
-        )
+
+def _alike(mistake: Callable[..., Any], trials: list[Trial]) -> bool:
+    """Whether a mistake does on every input what the answer did."""
+    # The large inputs come last, and tell most things apart.
+    return all(
+        same(call(mistake, trial.given).outcome, trial.call.outcome)
+        for trial in reversed(trials)
+    )
 
 
 def _named(exhibits: list[str]) -> str:

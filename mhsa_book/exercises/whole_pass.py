@@ -12,6 +12,7 @@ from torch import Tensor
 from mhsa_book import examples
 from mhsa_book.exercises import bugs, reference, wrong_ways
 from mhsa_book.exercises import drawn_inputs as inputs
+from mhsa_book.exercises.calling import by_name_or_place
 from mhsa_book.exercises.drawn_inputs import drawn, matrices
 from mhsa_book.exercises.kinds import Exercise, OpenAnswer, Value
 from mhsa_book.exercises.known_mistakes import FunctionWithKnownMistakes
@@ -37,7 +38,7 @@ def _noticed(broken: Any) -> str:
         for mask in (None, masks.causal.dense(5, 5)):
             given: dict[str, Any] = {"x": drawn(2, 5, 12), **matrices(12, 12)}
             given |= {"n_heads": n_heads, "mask": mask}
-            right, found = multi_head_attention(**given), broken(**given)
+            right, found = multi_head_attention(**given), by_name_or_place(broken, given)
             if not isinstance(found, Tensor) or found.shape != right.shape:
                 shape = tuple(right.shape)
                 return f"With n_heads = {n_heads}, y should be a tensor of {shape}."
