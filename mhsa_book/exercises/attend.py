@@ -80,6 +80,19 @@ def _unlike_weights(given: Mapping[str, Any], expected: Tensor, found: Any) -> s
     return ""
 
 
+def _no_mean(given: Mapping[str, Any], expected: Tensor, found: Any) -> str:
+    """Say if z cannot be a mean of values."""
+    if not isinstance(found, Tensor) or found.shape != expected.shape:
+        return ""
+    low, high = given["v"].amin(-2, keepdim=True), given["v"].amax(-2, keepdim=True)
+    outside = (found < low - 1e-3) | (found > high + 1e-3)
+    if (outside & (expected != 0)).any():
+        return (
+            "z is no mean of the values: weights of one query are negative, or do not sum to 1."
+        )
+    return ""
+
+
 EXERCISES: dict[str, Exercise] = {
     "score": FunctionWithKnownMistakes(
         functional.score,
@@ -103,6 +116,7 @@ EXERCISES: dict[str, Exercise] = {
         mistakes=wrong_ways.ATTENDS,
         exhibits=bugs.attends(),
         axes="batch head query d_head",
+        described=_no_mean,
         learns=True,
     ),
     "attend_by_hand": Value(

@@ -20,7 +20,8 @@ def check(name: str, answer: Any = ...) -> Verdict:
     split_heads: put your answer in the place of the dots.
     >>> check("split_heads", lambda x, n_heads: x.unflatten(-1, (n_heads, -1)))
     ... # doctest: +ELLIPSIS
-    Not yet. The numbers differ. The smallest input that shows it:
+    Not yet. The axes are (batch, seq, head, d_head); asked for is (batch, head, seq, d_head).
+    The numbers differ. The smallest input that shows it:
       x = tensor([[[1., 2., 3., 4.],
     ...
     """

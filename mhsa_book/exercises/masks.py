@@ -75,7 +75,7 @@ def _wrong_key(given: Mapping[str, Any], expected: Tensor, found: Any) -> str:
         if found[sentence, 0, 0, key]
         else "a word, and should be True"
     )
-    return f"Sentence {sentence} has {length} words: its key {key} is {kind}."
+    return f"Sentence {sentence} has the length {length}: its key {key} is {kind}."
 
 
 def _is_mask(found: Any, expected: Tensor) -> bool:

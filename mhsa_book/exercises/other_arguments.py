@@ -105,7 +105,7 @@ MASKS: dict[str, Change] = {
     ),
 }
 TENSORS: dict[str, Callable[[Tensor], Tensor]] = {
-    "The matrices are transposed: {} should multiply from the right, as x @ W.": lambda t: (
+    "Transposed: {} should multiply from the right, as x @ W.": lambda t: (
         t.mT if t.ndim == 2 else _refuse()
     ),
     "It does as if {} {were} the identity: is the product with it forgotten?": lambda t: (

@@ -96,7 +96,7 @@ REVERSED = {"head": "The heads are in reverse order."}
 
 def _rearranged(ndim: int, axes: list[str]) -> dict[str, Callable[[Tensor], Tensor]]:
     """Results whose axes are in another order, merged, reversed or averaged."""
-    names = axes if len(axes) == ndim else [f"axis {i}" for i in range(ndim)]
+    names = axes if len(axes) == ndim else [f"{i}" for i in range(ndim)]
     asked = ", ".join(names)
     ways: dict[str, Callable[[Tensor], Tensor]] = {}
     for order in permutations(range(ndim)):

@@ -2,7 +2,7 @@
 
 RIGHT = {exercise: function}, WRONG = {exercise: {mistake: function}},
 HOSTILE = {exercise: {what it does: answer}}. Argument names are those of the
-exercises (`check` calls by keyword). Labels in round brackets say where the numbers are
+exercises. Labels in round brackets say where the numbers are
 right and something else is wrong:
 "(damages …)" the result is right, an argument is changed;
 "(no gradient)" the numbers are right, the result is cut off from the graph.
