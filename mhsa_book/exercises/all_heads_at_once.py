@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from mhsa_book.exercises import bugs
+from mhsa_book.exercises.calling import by_name_or_place
 from mhsa_book.exercises.drawn_inputs import drawn
 from mhsa_book.exercises.kinds import Exercise
 from mhsa_book.exercises.known_mistakes import FunctionWithKnownMistakes
@@ -36,8 +37,8 @@ class Quick(FunctionWithKnownMistakes):
 
 def operations(answer: Callable[..., Any], n_heads: int) -> int:
     """How many operations torch runs for so many heads."""
-    q, k, v = (drawn(n_heads, 5, 4, seed=seed) for seed in range(3))
-    return len(trace_ops(answer, q=q, k=k, v=v))
+    given = {name: drawn(n_heads, 5, 4, seed=seed) for seed, name in enumerate("qkv")}
+    return len(trace_ops(by_name_or_place, answer, given))
 
 
 def all_heads_at_once(q: Tensor, k: Tensor, v: Tensor) -> Tensor:

@@ -1,17 +1,15 @@
 """Exercises of chapter 05, attend."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from mhsa_book.exercises import bugs, reference
+from mhsa_book.exercises import bugs, reference, wrong_ways
 from mhsa_book.exercises import drawn_inputs as inputs
 from mhsa_book.exercises.kinds import Exercise, OpenAnswer, Value
 from mhsa_book.exercises.known_mistakes import FunctionWithKnownMistakes
-from mhsa_book.exercises.verdict import Verdict, wrong
 from mhsa_lib import functional
 
 
@@ -67,42 +65,59 @@ MISTAKES = {
 """Softmaxes that are wrong, and why."""
 
 
-@dataclass(frozen=True)
-class MaskedSoftmax(FunctionWithKnownMistakes):
-    """A masked softmax to write: its gradient is tried, too."""
-
-    def judge(self, name: str, answer: Any) -> Verdict:
-        """Judge the weights, then whether an empty row spoils the gradient."""
-        verdict = super().judge(name, answer)
-        fault = _fault_of_gradient(answer) if verdict else ""
-        return wrong(f"The weights are right. {fault}") if fault else verdict
-
-
-def _fault_of_gradient(answer: Callable[..., Tensor]) -> str:
-    *_, last = inputs.scores()  # with an empty row
-    scores = last["scores"].requires_grad_()
-    try:
-        weights = answer(scores=scores.clone(), mask=last["mask"])
-    except Exception:  # NumPy takes no tensor that has a gradient
+def _unlike_weights(given: Mapping[str, Any], expected: Tensor, found: Any) -> str:
+    """Say which property of weights a result does not have."""
+    if not isinstance(found, Tensor) or found.shape != expected.shape:
         return ""
-    if not weights.requires_grad:
+    if found.isnan().any():
+        return "There are weights that are NaN."
+    if given["mask"] is not None and found.masked_select(~given["mask"]).any():
+        return "A key that the mask hides gets a weight all the same."
+    if (found < 0).any():
+        return "There are negative weights."
+    if not torch.allclose(found.sum(dim=-1), expected.sum(dim=-1), atol=1e-4):
+        return "There is a row of weights that does not sum to 1, though it has keys."
+    return ""
+
+
+def _no_mean(given: Mapping[str, Any], expected: Tensor, found: Any) -> str:
+    """Say if z cannot be a mean of values."""
+    if not isinstance(found, Tensor) or found.shape != expected.shape:
         return ""
-    try:
-        (gradient,) = torch.autograd.grad(weights[0, 0, 0], scores)
-    except RuntimeError as error:
-        return f"Their gradient raises RuntimeError: {str(error).split(': ')[0]}."
-    return "Their gradient is NaN: the empty row spoils it." if gradient.isnan().any() else ""
+    low, high = given["v"].amin(-2, keepdim=True), given["v"].amax(-2, keepdim=True)
+    outside = (found < low - 1e-3) | (found > high + 1e-3)
+    if (outside & (expected != 0)).any():
+        return (
+            "z is no mean of the values: weights of one query are negative, or do not sum to 1."
+        )
+    return ""
 
 
 EXERCISES: dict[str, Exercise] = {
     "score": FunctionWithKnownMistakes(
-        functional.score, inputs.queries_and_keys, exhibits=bugs.scores()
+        functional.score,
+        inputs.queries_and_keys,
+        mistakes=wrong_ways.SCORES,
+        exhibits=bugs.scores(),
+        axes="batch head query key",
+        learns=True,
     ),
-    "softmax": MaskedSoftmax(
-        reference.softmax, inputs.scores, mistakes=MISTAKES, exhibits=bugs.softmaxes()
+    "softmax": FunctionWithKnownMistakes(
+        reference.softmax,
+        inputs.scores,
+        mistakes=MISTAKES,
+        exhibits=bugs.softmaxes(),
+        described=_unlike_weights,
+        learns=True,
     ),
     "attend": FunctionWithKnownMistakes(
-        reference.attend, inputs.attend, exhibits=bugs.attends()
+        reference.attend,
+        inputs.attend,
+        mistakes=wrong_ways.ATTENDS,
+        exhibits=bugs.attends(),
+        axes="batch head query d_head",
+        described=_no_mean,
+        learns=True,
     ),
     "attend_by_hand": Value(
         _by_hand,

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from mhsa_book import examples
 from mhsa_book.costs import configurations
-from mhsa_book.exercises import bugs, reference
+from mhsa_book.exercises import bugs, reference, wrong_ways
 from mhsa_book.exercises import drawn_inputs as inputs
 from mhsa_book.exercises.kinds import Exercise, OpenAnswer, Value
 from mhsa_book.exercises.known_mistakes import FunctionWithKnownMistakes
@@ -126,10 +126,19 @@ class Rounded(OpenAnswer):
 
 EXERCISES: dict[str, Exercise] = {
     "kv_cache_step": FunctionWithKnownMistakes(
-        reference.kv_cache_step, inputs.steps, exhibits=bugs.steps()
+        reference.kv_cache_step,
+        inputs.steps,
+        mistakes=wrong_ways.STEPS,
+        exhibits=bugs.steps(),
+        learns=True,
     ),
     "grouped_attend": FunctionWithKnownMistakes(
-        reference.grouped_attend, inputs.groups, exhibits=bugs.groups()
+        reference.grouped_attend,
+        inputs.groups,
+        mistakes=wrong_ways.GROUPS,
+        exhibits=bugs.groups(),
+        axes="batch head query d_head",
+        learns=True,
     ),
     "sequences_that_fit": Value(
         fit,

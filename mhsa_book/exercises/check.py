@@ -6,6 +6,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
+from mhsa_book.exercises.calling import words
 from mhsa_book.exercises.kinds import Exercise
 from mhsa_book.exercises.verdict import Verdict, unfilled, wrong
 
@@ -19,13 +20,17 @@ def check(name: str, answer: Any = ...) -> Verdict:
     split_heads: put your answer in the place of the dots.
     >>> check("split_heads", lambda x, n_heads: x.unflatten(-1, (n_heads, -1)))
     ... # doctest: +ELLIPSIS
-    Not yet. The numbers differ. The smallest input that shows it:
+    Not yet. The axes are (batch, seq, head, d_head); asked for is (batch, head, seq, d_head).
+    The numbers differ. The smallest input that shows it:
       x = tensor([[[1., 2., 3., 4.],
     ...
     """
     if name not in modules():
         return wrong(f"There is no exercise {name!r}; there are {', '.join(modules())}.")
-    return unfilled(name) if _has_dots(answer) else exercise(name).judge(name, answer)
+    try:
+        return unfilled(name) if _has_dots(answer) else exercise(name).judge(name, answer)
+    except (Exception, SystemExit) as error:  # whatever a reader hands over is an answer
+        return wrong(f"It cannot be judged: to look at it raises {words(error)}")
 
 
 def exercise(name: str) -> Exercise:

@@ -35,14 +35,63 @@ def shown(value: Any) -> str:
     >>> shown(torch.zeros(2, requires_grad=True))
     'tensor([0., 0.])'
     """
-    text = repr(value.detach() if isinstance(value, Tensor) else value)
+    if unusable(value):
+        return f"a {type(value).__name__}"
+    try:
+        text = repr(value.detach() if isinstance(value, Tensor) else value)
+    except Exception:  # an answer may be an object that cannot be shown
+        return f"a {type(value).__name__}"
     return text.replace("\n", "\n    ")
 
 
+def unusable(found: Any) -> str:
+    """Say why a tensor has no numbers that can be compared; "" if it has, or is no tensor.
+
+    >>> unusable(torch.eye(2).to_sparse())
+    'It is a sparse tensor; make it an ordinary one with .to_dense().'
+    """
+    if not isinstance(found, Tensor):
+        return ""
+    if type(found) not in (Tensor, torch.nn.Parameter):
+        return f"It is a {type(found).__name__}, not a plain tensor."
+    if found.is_nested:
+        return "It is a nested tensor, and not a plain one with the same length everywhere."
+    if found.is_quantized:
+        return "It is a quantised tensor: its numbers are rounded. Return it as it was before."
+    if found.layout != torch.strided:
+        return "It is a sparse tensor; make it an ordinary one with .to_dense()."
+    if found.is_meta:
+        return "It is a meta tensor: a shape without numbers."
+    if found.is_complex():
+        return "It is a complex tensor; the numbers asked for are real."
+    return "" if _is_stored(found) else "It is a tensor whose memory has been freed."
+
+
+def array(found: Any) -> Any:
+    """A NumPy array or number as a tensor; anything else as it is."""
+    if not hasattr(found, "__array__") or isinstance(found, Tensor):
+        return found
+    try:
+        return torch.as_tensor(found)
+    except (TypeError, ValueError):  # an array of objects
+        return found
+
+
+def _is_stored(found: Tensor) -> bool:
+    """Whether the memory reaches to the last number: to read beyond it ends the process."""
+    steps = zip(found.shape, found.stride(), strict=True)
+    last = found.storage_offset() + sum((size - 1) * stride for size, stride in steps)
+    stored = found.untyped_storage().nbytes()
+    return found.numel() == 0 or (last + 1) * found.element_size() <= stored
+
+
 def _of_numbers(found: Any, expected: Tensor) -> str:
+    found = array(found)
     if isinstance(found, bool) or not isinstance(found, Tensor | int | float):
         return f"It is a {type(found).__name__}, not {_kind(expected)}."
-    found = torch.as_tensor(found).detach()
+    if said := unusable(found):
+        return said
+    found = torch.as_tensor(found).detach().cpu()
     if expected.ndim == 0 and found.numel() == 1:
         found = found.reshape(())
     if found.shape != expected.shape:
@@ -55,7 +104,8 @@ def _of_numbers(found: Any, expected: Tensor) -> str:
 
 
 def _of_several(found: Any, expected: Any) -> str:
-    found = found.tolist() if isinstance(found, Tensor) and found.ndim == 1 else found
+    if isinstance(found, Tensor) and not unusable(found) and found.ndim == 1:
+        found = found.tolist()
     if not isinstance(found, tuple | list) or len(found) != len(expected):
         return f"It should be {len(expected)} values."
     each = [difference(one, other) for one, other in zip(found, expected, strict=True)]

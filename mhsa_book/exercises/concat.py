@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from mhsa_book import examples
-from mhsa_book.exercises import bugs
+from mhsa_book.exercises import bugs, wrong_ways
 from mhsa_book.exercises import drawn_inputs as inputs
 from mhsa_book.exercises.kinds import Exercise, OpenAnswer, Value
 from mhsa_book.exercises.known_mistakes import FunctionWithKnownMistakes
@@ -107,7 +107,12 @@ def misjudged(mixes_up: Any) -> str:
 
 EXERCISES: dict[str, Exercise] = {
     "concat_heads": FunctionWithKnownMistakes(
-        functional.concat_heads, inputs.heads, exhibits=bugs.concats()
+        functional.concat_heads,
+        inputs.heads,
+        mistakes=wrong_ways.CONCATS,
+        exhibits=bugs.concats(),
+        axes="batch seq d_model",
+        learns=True,
     ),
     "owner_of_column": Value(
         owner,

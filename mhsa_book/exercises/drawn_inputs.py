@@ -50,7 +50,7 @@ def heads() -> Iterator[dict[str, Any]]:
 
 
 def queries_and_keys() -> Iterator[dict[str, Any]]:
-    """Queries, keys and the scale of their width."""
+    """Queries, keys and the scale of their width; at the end other scales."""
     for n_heads, n_query, n_key, d_head in (
         (1, 1, 2, 2),
         (1, 2, 3, 2),
@@ -59,6 +59,8 @@ def queries_and_keys() -> Iterator[dict[str, Any]]:
     ):
         q, k = drawn(2, n_heads, n_query, d_head), drawn(2, n_heads, n_key, d_head, seed=1)
         yield {"q": q, "k": k, "scale": d_head**-0.5}
+    for scale in (0.3, 2.0):
+        yield {"q": q, "k": k, "scale": scale}
 
 
 def scores() -> Iterator[dict[str, Any]]:
@@ -75,8 +77,16 @@ def scores() -> Iterator[dict[str, Any]]:
         "mask": torch.tensor([True, True, False]),
     }
     yield {"scores": drawn(2, 2, 3, 3), "mask": masks.causal.dense(3, 3)}
+    far = torch.tensor([[[-20_000.0, -20_001.0, 0.0]]])
+    yield {"scores": far, "mask": torch.tensor([True, True, False])}
+    yield {"scores": drawn(2, 2, 3, 3), "mask": padding(2, 3)}
     empty = torch.tensor([[True, True], [False, False]])
     yield {"scores": drawn(1, 2, 2), "mask": empty}
+
+
+def padding(*lengths: int) -> Tensor:
+    """Which keys are words, (batch, 1, 1, n_key): another mask for each sentence."""
+    return masks.key_padding([*lengths]).dense(1, max(lengths))
 
 
 def attend() -> Iterator[dict[str, Any]]:
@@ -91,6 +101,10 @@ def attend() -> Iterator[dict[str, Any]]:
         q, k, v = drawn(2, n_heads, n_query, d_head), drawn(*keys, seed=1), drawn(*keys, seed=2)
         for mask in (None, masks.causal.dense(n_query, n_key)):
             yield {"q": q, "k": k, "v": v, "mask": mask}
+    yield {"q": q, "k": k, "v": v, "mask": padding(3, 6)}
+    blind = masks.causal.dense(n_query, n_key).clone()
+    blind[1] = False
+    yield {"q": q, "k": k, "v": v, "mask": blind}
     yield {"q": 1000 * q, "k": k, "v": v, "mask": None}
 
 
@@ -100,7 +114,9 @@ def whole() -> Iterator[dict[str, Any]]:
         x, causal = drawn(2, seq, d_model), masks.causal.dense(seq, seq)
         for mask in (None, causal, causal.tril(-1)):  # the last one leaves query 0 nothing
             yield {"x": x, **matrices(d_model, d_model), "n_heads": n_heads, "mask": mask}
-    yield {"x": 1000 * x, **matrices(d_model, d_model), "n_heads": n_heads, "mask": None}
+    rest = {**matrices(d_model, d_model), "n_heads": n_heads}
+    yield {"x": x, **rest, "mask": padding(2, 3)}
+    yield {"x": 1000 * x, **rest, "mask": None}
 
 
 def steps() -> Iterator[dict[str, Any]]:
@@ -114,10 +130,17 @@ def steps() -> Iterator[dict[str, Any]]:
 
 def groups() -> Iterator[dict[str, Any]]:
     """Queries, and fewer keys and values."""
-    for n_heads, n_kv_heads, seq, d_head in ((2, 1, 2, 1), (4, 2, 2, 1), (6, 3, 5, 4)):
-        keys = (2, n_kv_heads, seq, d_head)
+    for n_heads, n_kv_heads, n_query, n_key, d_head in (
+        (2, 1, 2, 2, 1),
+        (4, 2, 2, 2, 1),
+        (3, 3, 2, 2, 4),
+        (6, 3, 5, 5, 4),
+        (6, 2, 3, 5, 4),
+        (3, 1, 1, 4, 4),
+    ):
+        keys = (2, n_kv_heads, n_key, d_head)
         k, v = drawn(*keys, seed=1), drawn(*keys, seed=2)
-        q = drawn(2, n_heads, seq, d_head)
+        q = drawn(2, n_heads, n_query, d_head)
         yield {"q": q, "k": k, "v": v, "n_heads": n_heads, "n_kv_heads": n_kv_heads}
 
 

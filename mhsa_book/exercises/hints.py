@@ -43,12 +43,14 @@ HINTS = {
         "The last step is @ W_O.",
     ),
     "kv_cache_step": (
-        "One token asks; all that came before, and itself, can be looked at.",
+        "kv_cache_step(x, k, v, W_Q, W_K, W_V, W_O, n_heads): x is one token; k, v are split "
+        "already. The token asks; all that came before, and itself, can be looked at.",
         "Project and split x; its key and value go behind the old ones, on the axis of tokens.",
         "No mask is needed: nobody in the cache is later. Return the row, keys, values.",
     ),
     "grouped_attend": (
-        "Each key head serves n_heads / n_kv_heads queries.",
+        "grouped_attend(q, k, v, n_heads, n_kv_heads), all split already: each key head serves "
+        "n_heads / n_kv_heads queries.",
         "Query heads 0 and 1 share key head 0 if there are two for each.",
         "repeat_interleave along the axis of heads, for keys and for values; then attend.",
     ),

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mhsa_book import museum
-from mhsa_book.exercises.compare import difference
-from mhsa_book.exercises.kinds import Function
-from mhsa_book.exercises.verdict import Verdict, wrong
+from mhsa_book.exercises import other_arguments, other_results
+from mhsa_book.exercises.calling import call
+from mhsa_book.exercises.compare import array, difference, unusable
+from mhsa_book.exercises.kinds import Function, Trial
 
 
 @dataclass(frozen=True)
@@ -15,32 +16,62 @@ class FunctionWithKnownMistakes(Function):
     """A function to write; an expected mistake is answered by what went wrong in it.
 
     An answer makes a mistake if it does the same as that mistake on every input: the same
-    numbers, or an error of the same type.
+    numbers, or an error of the same type. Mistakes and exhibits are written down one by one;
+    where none fits, the right function is tried with changed arguments, then its result
+    changed in shape or order, and at last the first wrong number is described.
 
     Parameters
     ----------
     mistakes : functions that are wrong, and why
     exhibits : exhibits of the bug museum by name, called like the answer
+    axes : names of the axes of the result, separated by spaces
+    described : says in words what is wrong with a result, given arguments, expected and found
     """
 
     mistakes: Mapping[Callable[..., Any], str] = field(default_factory=dict)
     exhibits: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    axes: str = ""
+    described: Callable[[Mapping[str, Any], Any, Any], str] | None = None
 
-    def judge(self, name: str, answer: Any) -> Verdict:
-        """Judge a function, and look for a mistake that does the same."""
-        verdict = super().judge(name, answer)
-        if verdict.state != "wrong" or not callable(answer):
-            return verdict
-        said = [why for each, why in self.mistakes.items() if self._alike(answer, each)][:1]
-        shown = [each for each, bug in self.exhibits.items() if self._alike(answer, bug)]
+    def named(self, answer: Callable[..., Any], trials: list[Trial]) -> list[str]:
+        """Look for a mistake that does the same."""
+        if any(_unusable(trial.call.found) for trial in trials):
+            return []
+        said = [why for each, why in self.mistakes.items() if _alike(each, trials)][:1]
+        shown = [each for each, bug in self.exhibits.items() if _alike(bug, trials)]
         if shown:
             said.append(_named(shown))
-        return wrong("\n".join([*said, verdict.text.removeprefix("Not yet. ")]))
+        return said or [each for each in [self._explained(answer, trials)] if each]
 
-    def _alike(self, answer: Callable[..., Any], mistake: Callable[..., Any]) -> bool:
-        """Whether two functions do the same, each on inputs of its own."""
-        tried = zip(self.inputs(), self.inputs(), strict=True)
-        return all(same(outcome(answer, one), outcome(mistake, two)) for one, two in tried)
+    def _explained(self, answer: Callable[..., Any], trials: list[Trial]) -> str:
+        """Say what an answer does that nobody has written down; "" if it is not clear."""
+        if not any(trial.call.raised is None for trial in trials):
+            return ""
+        if other_results.is_random(answer, next(iter(self.inputs()))):
+            return "Called twice with the same input, it gives two results: is dropout left on?"
+        for why, change in other_arguments.changes(trials).items():
+            if _alike(self._after(change), trials):
+                return why
+        if why := other_results.explained(trials, self.axes.split()):
+            return why
+        if self.described is None:
+            return ""
+        wrong = (t for t in trials if t.call.raised is None and t.differs)
+        first = next(wrong, None)
+        return self.described(first.given, first.expected, first.call.found) if first else ""
+
+    def _after(self, change: other_arguments.Change) -> Callable[..., Any]:
+        """The right function, with other arguments."""
+        return lambda **given: self.reference(**change(given))
+
+
+def _alike(mistake: Callable[..., Any], trials: list[Trial]) -> bool:
+    """Whether a mistake does on every input what the answer did."""
+    # The large inputs come last, and tell most things apart.
+    return all(
+        same(call(mistake, trial.given).outcome, trial.call.outcome)
+        for trial in reversed(trials)
+    )
 
 
 def _named(exhibits: list[str]) -> str:
@@ -50,16 +81,14 @@ def _named(exhibits: list[str]) -> str:
     return f"It does what an exhibit of the bug museum does, {said}"
 
 
-def outcome(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """What a function returns, or the type of its error."""
-    try:
-        return function(**arguments)
-    except Exception as error:  # whatever a reader's code raises is their answer
-        return type(error)
-
-
 def same(one: Any, other: Any) -> bool:
     """Whether two outcomes are the same error or the same numbers."""
     if isinstance(one, type) or isinstance(other, type):
         return one is other
-    return not difference(one, other)
+    return not difference(one, array(other))
+
+
+def _unusable(found: Any) -> bool:
+    """Whether there is anything without numbers in a result."""
+    each = found if isinstance(found, tuple | list) else [found]
+    return any(unusable(one) != "" for one in each)

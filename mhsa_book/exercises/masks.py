@@ -1,11 +1,12 @@
 """Exercises of chapter 06, masks."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from mhsa_book.exercises import bugs, reference
+from mhsa_book.exercises import bugs, reference, wrong_ways
 from mhsa_book.exercises import drawn_inputs as inputs
 from mhsa_book.exercises.kinds import Exercise, OpenAnswer
 from mhsa_book.exercises.known_mistakes import FunctionWithKnownMistakes
@@ -50,12 +51,53 @@ def _drawn(answer: Any) -> Tensor:
     return torch.tensor([[square in ("■", True) for square in row] for row in rows])
 
 
+def _wrong_pair(given: Mapping[str, Any], expected: Tensor, found: Any) -> str:
+    """Say the first query and key for which a triangle is wrong."""
+    if not _is_mask(found, expected):
+        return ""
+    query, key = (found != expected).nonzero()[0].tolist()
+    position = query + given["n_key"] - given["n_query"]
+    here = f"Query {query} stands at position {position}. It"
+    if not found[query, key]:
+        who = "itself" if key == position else f"key {key}, which came before"
+        return f"{here} should see {who}."
+    return f"{here} must not see key {key}, which comes later."
+
+
+def _wrong_key(given: Mapping[str, Any], expected: Tensor, found: Any) -> str:
+    """Say the first key of which it is not right whether it is a word."""
+    if not _is_mask(found, expected):
+        return ""
+    sentence, *_, key = (found != expected).nonzero()[0].tolist()
+    length = given["lengths"][sentence]
+    kind = (
+        "padding, and should be False"
+        if found[sentence, 0, 0, key]
+        else "a word, and should be True"
+    )
+    return f"Sentence {sentence} has the length {length}: its key {key} is {kind}."
+
+
+def _is_mask(found: Any, expected: Tensor) -> bool:
+    is_mask = isinstance(found, Tensor) and found.dtype == torch.bool
+    return is_mask and found.shape == expected.shape
+
+
 EXERCISES: dict[str, Exercise] = {
     "causal_mask": FunctionWithKnownMistakes(
-        reference.causal_mask, inputs.sizes, exhibits=bugs.causals()
+        reference.causal_mask,
+        inputs.sizes,
+        mistakes=wrong_ways.TRIANGLES,
+        exhibits=bugs.causals(),
+        axes="query key",
+        described=_wrong_pair,
     ),
     "padding_mask": FunctionWithKnownMistakes(
-        reference.padding_mask, inputs.lengths, exhibits=bugs.paddings()
+        reference.padding_mask,
+        inputs.lengths,
+        exhibits=bugs.paddings(),
+        axes="batch 1 1 key",
+        described=_wrong_key,
     ),
     "packed_documents": OpenAnswer(
         packed_documents,

@@ -53,7 +53,11 @@ def _misjudges(answer: Any) -> str:
 
 EXERCISES: dict[str, Exercise] = {
     "split_heads": FunctionWithKnownMistakes(
-        reference.split_heads, inputs.rows, exhibits=bugs.splits()
+        reference.split_heads,
+        inputs.rows,
+        exhibits=bugs.splits(),
+        axes="batch head seq d_head",
+        learns=True,
     ),
     "place_in_memory": Value(
         _place_in_memory,

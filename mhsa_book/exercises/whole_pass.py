@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from mhsa_book import examples
-from mhsa_book.exercises import bugs, reference
+from mhsa_book.exercises import bugs, reference, wrong_ways
 from mhsa_book.exercises import drawn_inputs as inputs
+from mhsa_book.exercises.calling import by_name_or_place
 from mhsa_book.exercises.drawn_inputs import drawn, matrices
 from mhsa_book.exercises.kinds import Exercise, OpenAnswer, Value
 from mhsa_book.exercises.known_mistakes import FunctionWithKnownMistakes
@@ -27,7 +28,7 @@ def _first_number_under_a_causal_mask() -> float:
 
 def _two_sequences() -> Iterator[dict[str, Any]]:
     for n_query, n_key, d_model, n_heads in ((1, 1, 2, 1), (2, 2, 4, 2), (2, 5, 12, 3)):
-        x, context = drawn(1, n_query, d_model), drawn(1, n_key, d_model, seed=9)
+        x, context = drawn(2, n_query, d_model), drawn(2, n_key, d_model, seed=9)
         yield {"x": x, "context": context, **matrices(d_model, d_model), "n_heads": n_heads}
 
 
@@ -37,7 +38,7 @@ def _noticed(broken: Any) -> str:
         for mask in (None, masks.causal.dense(5, 5)):
             given: dict[str, Any] = {"x": drawn(2, 5, 12), **matrices(12, 12)}
             given |= {"n_heads": n_heads, "mask": mask}
-            right, found = multi_head_attention(**given), broken(**given)
+            right, found = multi_head_attention(**given), by_name_or_place(broken, given)
             if not isinstance(found, Tensor) or found.shape != right.shape:
                 shape = tuple(right.shape)
                 return f"With n_heads = {n_heads}, y should be a tensor of {shape}."
@@ -74,7 +75,10 @@ EXERCISES: dict[str, Exercise] = {
         reference.multi_head_attention,
         inputs.whole,
         because="Equal on every input, also where a query may look at nothing.",
+        mistakes=wrong_ways.WHOLES,
         exhibits=bugs.wholes(),
+        axes="batch seq d_model",
+        learns=True,
     ),
     "first_number": Value(
         _first_number_under_a_causal_mask,
@@ -90,7 +94,10 @@ EXERCISES: dict[str, Exercise] = {
         cross_attention,
         _two_sequences,
         because="As many rows of y as x has, each an average over the words of context.",
+        mistakes=wrong_ways.CROSSES,
         exhibits=bugs.crosses(),
+        axes="batch seq d_model",
+        learns=True,
     ),
     "unnoticed": OpenAnswer(
         _noticed,

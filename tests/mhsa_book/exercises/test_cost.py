@@ -102,7 +102,7 @@ def test_the_least_seconds_and_the_two_numbers_that_are_said():
         (lambda batch: 0.014, "The smallest input"),
         (lambda batch: "14 ms", "It is a str"),
         (lambda batch: torch.ones(3), "The shape is (3,)"),
-        (lambda size: 1.0, "It raises TypeError"),
+        (lambda size, batch: 1.0, "It raises TypeError"),
         (0.014, "is no function"),
     ],
 )

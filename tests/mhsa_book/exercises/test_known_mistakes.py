@@ -54,7 +54,7 @@ def by_module(x, context, W_Q, W_K, W_V, W_O, n_heads):
     module = nn.MultiheadAttention(x.shape[-1], n_heads, bias=False, batch_first=True)
     module.in_proj_weight.data = torch.cat([W_Q, W_K, W_V], dim=1).mT
     module.out_proj.weight.data = W_O.mT
-    return module(x, context, context)[0].detach()
+    return module(x, context, context)[0]
 
 
 def einsummed(q, k, v):

@@ -38,8 +38,8 @@ def by_head(x, W_Q, W_K, W_V, W_O, n_heads, mask):
     parts = [W.chunk(n_heads, dim=1) for W in (W_Q, W_K, W_V)]
     rows = 0
     for i, part in enumerate(W_O.chunk(n_heads, dim=0)):
-        q, k, v = (x @ p[i] for p in parts)
-        rows = rows + solutions.attend(q, k, v, mask) @ part
+        q, k, v = ((x @ p[i])[:, None] for p in parts)
+        rows = rows + solutions.attend(q, k, v, mask)[:, 0] @ part
     return rows
 
 
