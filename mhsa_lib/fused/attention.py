@@ -25,6 +25,13 @@ from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
 from mhsa_lib.variants.grouped import standard_attention
 
 
+def _parts_of_maps(attention: Any) -> dict[str, tuple[str, ...]]:
+    """The maps of a fused attention, and those of the five stages that each is packed of."""
+    if attention.d_context == attention.d_model:
+        return {"W_QKV": ("W_Q", "W_K", "W_V")}
+    return {"W_Q": ("W_Q",), "W_KV": ("W_K", "W_V")}
+
+
 class FusedMultiHeadAttention(nn.Module):
     """Multi-head attention with packed projections and a fused kernel.
 
@@ -99,7 +106,7 @@ class FusedMultiHeadAttention(nn.Module):
             d_context=attention.d_context,
             dropout=attention.attend.dropout.p,
         ).to(project.W_Q.weight)
-        for name, parts in fused._parts_of_maps().items():
+        for name, parts in _parts_of_maps(fused).items():
             weight, bias = _packed({part: getattr(project, part) for part in parts}, name)
             copying.copy_linear(getattr(fused, name), weight, bias)
         copying.copy_linear(fused.W_O, attention.W_O.weight, attention.W_O.bias)
@@ -111,7 +118,7 @@ class FusedMultiHeadAttention(nn.Module):
 
         Raises ``TypeError`` or ``ValueError`` where something was added to this module.
         """
-        linear = dict.fromkeys([*self._parts_of_maps(), "W_O"], (nn.Linear,))
+        linear = dict.fromkeys([*_parts_of_maps(self), "W_O"], (nn.Linear,))
         known: copying.Classes = {"": (FusedMultiHeadAttention,), **linear}
         fix = "use it as it is, fused"
         copying.check_modules(self, known, "has no form in five stages", fix)
@@ -123,7 +130,7 @@ class FusedMultiHeadAttention(nn.Module):
             d_context=self.d_context,
             dropout=self.dropout,
         ).to(self.W_O.weight)
-        for name, parts in self._parts_of_maps().items():
+        for name, parts in _parts_of_maps(self).items():
             maps = [getattr(attention.project, part) for part in parts]
             widths, packed = [W.out_features for W in maps], getattr(self, name)
             weights = copying.split_rows(packed.weight, widths)
@@ -133,11 +140,6 @@ class FusedMultiHeadAttention(nn.Module):
         copying.copy_linear(attention.W_O, self.W_O.weight, self.W_O.bias)
         attention.attend.scale = self.scale
         return attention.train(self.training)
-
-    def _parts_of_maps(self) -> dict[str, tuple[str, ...]]:
-        if self.d_context == self.d_model:
-            return {"W_QKV": ("W_Q", "W_K", "W_V")}
-        return {"W_Q": ("W_Q",), "W_KV": ("W_K", "W_V")}
 
     def forward(
         self,

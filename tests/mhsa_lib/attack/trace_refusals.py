@@ -23,7 +23,7 @@ class Planted(Exception):  # noqa: N818
 
 def raises(draw: Draw, module: Any, x: Tensor, mask: Any, y: Tensor) -> None:
     kind = draw.one(("in the block", "in the change", "shape", "wire", "call"), "raises")
-    contexts = watchers(draw, module, Block(module))
+    contexts = watchers(draw, module, Block(module), x, mask)
 
     def wrong(t: Tensor) -> Tensor:
         if kind == "in the change":
