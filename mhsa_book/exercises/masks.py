@@ -101,7 +101,7 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "packed_documents": OpenAnswer(
         packed_documents,
-        "No word sees the other document. Positions have to restart as well before each is "
-        "read as if it were alone: here they are part of x.",
+        "No word sees the other document.\nPositions have to restart as well before each is "
+        "read as if it were alone:\nhere they are part of x.",
     ),
 }
