@@ -34,7 +34,7 @@ def test_every_step_shows_its_wires_with_the_numbers_of_pytorch(open_figure):
 def test_the_names_of_the_axes_are_those_of_a_trace(open_figure):
     page = open_figure(StageStepper(step="W_O"))
     for found in StageStepper().wires().steps.values():
-        sheet = page.locator(f'[data-wire^="{found.wire}"] table').first
+        sheet = page.locator(f'[data-wire^="{found.name}"] table').first
         *_, (down, rows), (across, columns) = found.axes.items()
         assert sheet.get_attribute("aria-label").endswith(f"{down} {rows} × {across} {columns}")
 
