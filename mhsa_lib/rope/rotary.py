@@ -71,6 +71,8 @@ class Rotary(nn.Module):
     pairing : which dimensions are a pair, ``INTERLEAVED`` or ``HALVES``
     scaling : a function of these frequencies for longer texts, see ``rope.scaling``
 
+    Examples
+    --------
     >>> row, quarter = torch.tensor([[1.0, 0.0, 1.0, 0.0]]), torch.tensor([torch.pi / 2])
     >>> Rotary(4)(row, quarter)[0, :2].round(decimals=3).tolist()
     [-0.0, 1.0]
@@ -198,6 +200,8 @@ class RotarySplit(Stage):
     q_norm, k_norm : what is done to every head before it is rotated; nothing when not given
         (Qwen3 and Gemma 3 put an RMSNorm here)
 
+    Examples
+    --------
     >>> q, k, v = RotarySplit(3, Rotary(4))(*[torch.ones(5, 12)] * 3)
     >>> q.shape, torch.allclose(q[0, 0], q[0, 1]), torch.equal(v[0, 0], v[0, 1])
     (torch.Size([3, 5, 4]), False, True)

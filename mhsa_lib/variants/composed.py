@@ -5,7 +5,8 @@ Changes: attend mixes the heads' scores before the softmax, and their weights af
 Saves/Costs: 20·d_model·n_heads + 64·n_heads² parameters at rank 2 (and 2·n_heads² static),
     32·n_heads FLOPs per pair; the scores of all heads must exist at once, which plain fused
     kernels avoid; decoding also keeps the maps of the key side, 10·n_heads numbers per token.
-Is MHA when: W_2 and W_g of the branches, and W_b, are zero; or there are no branches.
+Is MHA when: W_2 and W_g of the branches, and W_b, are zero; or there are no
+    branches.
 Source: Xiao et al., section 2, arXiv 2405.08553. With the static branches alone it is
     talking-heads attention: Shazeer et al., arXiv 2003.02436. Sizes and initialisation as in
     the authors' code, github.com/Caiyun-AI/DCFormer.
