@@ -53,14 +53,6 @@ document.addEventListener("DOMContentLoaded", () => {
   window.addEventListener("load", reachAll);
 });
 
-// A button that shows a solution is named after it: four of one name cannot be told apart by ear.
-window.addEventListener("load", () => {
-  for (const button of document.querySelectorAll(".admonition-title > .toggle-button")) {
-    const title = button.parentElement.textContent.trim().replace(/\s+/g, " ");
-    button.setAttribute("aria-label", `${title}: show or hide`);
-  }
-});
-
 // Whoever comes from the search sees the words that were found, in the section that was found.
 function markFound(words) {
   const at = document.getElementById(decodeURIComponent(location.hash.slice(1)));

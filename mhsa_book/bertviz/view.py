@@ -62,8 +62,7 @@ class View:
         style = f"width:100%;height:{self.height}px;border:0;background:#fff;color-scheme:light"
         page = escape(self.page, quote=False).replace('"', "&quot;")  # ' may stay, and is short
         return (
-            f'<iframe id="{self.id}-frame" sandbox="allow-scripts" '
-            f'title="{escape(title)}" style="{style}" '
+            f'<iframe id="{self.id}-frame" title="{escape(title)}" style="{style}" '
             f'srcdoc="{page}"></iframe>'
         )
 

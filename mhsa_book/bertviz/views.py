@@ -3,7 +3,8 @@
 BertViz writes a page with a random id, asks a CDN for three libraries, and pastes tokens into
 a script as they are. Here its template is filled again: the id is a digest of the content, the
 libraries come from addresses of your choice, tokens stay data, and the view lives in a frame of
-its own, where neither its scripts nor the ids it repeats can touch the page around it.
+its own, where the ids it repeats do not meet those of the page. A script in the frame could
+reach the page, though: in a sandbox the frame of an opened file would not find its libraries.
 
 Source: Vig, "A Multiscale Visualization of Attention in the Transformer Model",
 arXiv 1906.05714; bertviz 1.4.
