@@ -68,7 +68,8 @@ function distance(one, other) {
   return rows[one.length][other.length];
 }
 
-// The page on the topic comes first, then what is called so, then places with every word, then those with some of them.
+// The page on the topic comes first, then what is called so, then places with every word, then
+// those with some of them.
 function find(query) {
   const options = {
     boost: { title: 3, name: 0.5, code: 0.4 },

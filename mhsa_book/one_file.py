@@ -257,7 +257,7 @@ class MultiHeadAttention(nn.Module):
                 positions = torch.arange(past, past + n_query, device=x.device)
             q, k = (rotate(heads, positions, self.rope_base) for heads in (q, k))
         if cache is not None:
-            if k.requires_grad:
+            if k.requires_grad or v.requires_grad:
                 raise ValueError(
                     "the cache would keep the graph of every step; call under torch.no_grad()."
                 )

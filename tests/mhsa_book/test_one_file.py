@@ -285,6 +285,14 @@ def test_a_call_that_fails_leaves_the_cache_as_it_was(taken, begun, part):
         torch.testing.assert_close(y, attention(x, causal=True)[:, begun:])
 
 
+@pytest.mark.parametrize("learns", ["W_K", "W_V"])
+def test_a_cache_keeps_no_graph_of_keys_nor_of_values(taken, learns):
+    attention = taken.MultiHeadAttention(8, 2).requires_grad_(False)
+    getattr(attention, learns).requires_grad_(True)
+    with pytest.raises(ValueError, match="no_grad"):
+        attention(torch.randn(1, 1, 8), cache=taken.Cache(2))
+
+
 def test_tokens_can_be_taken_back(taken):
     attention, cache, x = taken.MultiHeadAttention(8, 2), taken.Cache(5), torch.randn(1, 5, 8)
     with torch.no_grad():
