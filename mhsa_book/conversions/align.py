@@ -15,10 +15,10 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from mhsa_book.conversions.grouping import by_head, key_heads
 from mhsa_book.conversions.merging import write
 from mhsa_lib import checks, copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.grouping import by_head, key_heads
 from mhsa_lib.rope.rotary import Pairing, RotarySplit
 from mhsa_lib.stages import Split
 

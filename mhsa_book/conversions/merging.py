@@ -1,6 +1,6 @@
 """Other ways to merge the KV heads of a group, which Ainslie et al. compare with the mean.
 
-Each is a ``merge`` of ``mhsa_lib.convert.grouping.pooled``.
+Each is a ``merge`` of ``mhsa_book.conversions.grouping.pooled``.
 
 Source: Ainslie et al., "GQA", section 3.3, arXiv 2305.13245.
 """
@@ -32,7 +32,7 @@ def fresh(heads: Tensor) -> Tensor:
 def write(W: nn.Linear, heads: Tensor) -> None:
     """Do the inverse of ``grouping.by_head``: into the weight, and the bias if there is one.
 
-    >>> from mhsa_lib.convert.grouping import by_head
+    >>> from mhsa_book.conversions.grouping import by_head
     >>> W, heads = nn.Linear(5, 6), torch.randn(2, 3, 6)
     >>> write(W, heads)
     >>> torch.equal(by_head(W, 3), heads)

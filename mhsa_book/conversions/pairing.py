@@ -3,10 +3,10 @@
 This is what happened to Llama's weights on their way from neighbouring columns to halves.
 """
 
+from mhsa_book.conversions.grouping import by_head
 from mhsa_book.conversions.merging import write
 from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.grouping import by_head
 from mhsa_lib.rope.rotary import Pairing, RotarySplit, reordered
 
 

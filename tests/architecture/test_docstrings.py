@@ -40,7 +40,7 @@ SHOW_EXAMPLES = [
     "mhsa_lib.rope.rotary",
     "mhsa_lib.rope.rotary",
     "mhsa_lib.copying",
-    "mhsa_lib.convert.grouping",
+    "mhsa_book.conversions.grouping",
     "mhsa_lib.tracing.hooks",
     "mhsa_lib.tracing.drawing",
     "mhsa_lib.tracing.wires",

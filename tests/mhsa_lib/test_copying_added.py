@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from mhsa_book.conversions.align import aligned
+from mhsa_book.conversions.grouping import pooled
 from mhsa_lib import FusedMultiHeadAttention, edit, kv_cache, trace
-from mhsa_lib.convert.grouping import pooled
 from mhsa_lib.parallel.one_rank import shard_of
 from tests.helpers.drawn import mha, rand
 from tests.helpers.refusing import fuse, refuses

@@ -8,10 +8,10 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_book.conversions.align import aligned, procrustes
+from mhsa_book.conversions.grouping import by_head, key_heads
 from mhsa_book.conversions.merging import write
 from mhsa_book.conversions.pairing import with_pairing
 from mhsa_lib import masks
-from mhsa_lib.convert.grouping import by_head, key_heads
 from mhsa_lib.rope.rotary import HALVES, INTERLEAVED, Rotary, RotarySplit
 from mhsa_lib.stages import Split
 from mhsa_lib.variants import GroupedQueryAttention

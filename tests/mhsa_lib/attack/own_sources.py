@@ -7,11 +7,11 @@ from torch import Tensor
 
 from mhsa_book import conversions
 from mhsa_book.conversions.align import aligned
+from mhsa_book.conversions.grouping import key_heads, pooled
 from mhsa_book.conversions.to_absorbed import AbsorbedLatentAttention
 from mhsa_book.conversions.to_collaborative import to_collaborative
 from mhsa_book.conversions.to_plain import unshared
 from mhsa_lib import FusedMultiHeadAttention
-from mhsa_lib.convert.grouping import key_heads, pooled
 from mhsa_lib.convert.prune import prune_heads
 from mhsa_lib.fused.latent import FusedLatentAttention
 from mhsa_lib.parallel.one_rank import shard_of

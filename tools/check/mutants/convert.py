@@ -79,7 +79,7 @@ MUTANTS = [
     Mutant("pooling: a group takes every other head", "grouping.pooled",
            "by_head(W, d_head).unflatten(0, (n_kv_heads, group))",
            "by_head(W, d_head).unflatten(0, (group, n_kv_heads)).transpose(0, 1)",
-           "convert/grouping"),
+           "conversions/grouping"),
     Mutant("frozen weights learn after a conversion", "copying.copy_parameter",
            "given.requires_grad", "True",
            "mhsa_lib/copying_parameters"),

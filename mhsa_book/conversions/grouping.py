@@ -1,7 +1,7 @@
 """Trained heads of keys and values merged into fewer: plain attention becomes grouped.
 
 A mean of numbers is not a mean of heads: the same head may be written in other coordinates.
-``mhsa_book.conversions.align`` brings heads into common coordinates first.
+``align`` brings heads into common coordinates first.
 
 Source: Ainslie et al., "GQA", section 2.1, arXiv 2305.13245.
 """

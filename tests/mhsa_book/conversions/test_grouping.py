@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from mhsa_book.conversions.align import aligned
+from mhsa_book.conversions.grouping import by_head, mean, pooled
 from mhsa_book.conversions.merging import first, fresh, write
 from mhsa_lib import FusedMultiHeadAttention, masks
-from mhsa_lib.convert.grouping import by_head, mean, pooled
 from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.stages import Split
 from tests.helpers.drawn import mha, rand
