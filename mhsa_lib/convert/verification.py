@@ -19,7 +19,7 @@ Run = Callable[[Any, Tensor, Tensor, Tensor | None], Tensor]
 Attention = TypeVar("Attention", bound=nn.Module)
 
 LENGTH = 24
-"""Tokens of the probe, if the source takes as many."""
+"""Tokens of the probe."""
 
 TOLERANCE = 1e-5
 """Largest difference, in parts of the largest output.
@@ -42,15 +42,8 @@ def converted(
     *,
     inputs: Collection[str],
     verify: bool,
-    length: int = LENGTH,
 ) -> Attention:
-    """Return what ``build`` makes of a source, compared with it if ``verify``.
-
-    The result is in the source's mode. The source is run as a copy: its mode, gradients, hooks
-    and buffers, and the random numbers of the process stay as they are. ``inputs`` says what
-    the source takes: "x" alone, "context", or "causal" where its model always hides the future.
-    Raises ``ValueError`` if the two differ.
-    """
+    """Return what ``build`` makes of a source, in its mode, compared with it if ``verify``."""
     try:
         # Every parameter is replaced, so none needs memory or random numbers before.
         with torch.device("meta"):
@@ -60,26 +53,31 @@ def converted(
     source.nothing_left()
     ours.train(source.module.training)
     if verify:
-        with torch.random.fork_rng(devices=[]), torch.no_grad():
-            _compare(source, ours, run, inputs, length)
+        compare(source.module, ours, run, inputs)
     return ours
 
 
-def _compare(
-    source: Source, ours: nn.Module, run: Run, inputs: Collection[str], length: int
-) -> None:
+def compare(theirs: nn.Module, ours: nn.Module, run: Run, inputs: Collection[str]) -> None:
+    """Raise ``ValueError`` unless both compute the same on random input.
+
+    ``inputs`` says what they take: "x" alone, "context", or "causal" where the model of theirs
+    always hides the future. Copies are run: mode, gradients, hooks and buffers of both, and the
+    random numbers of the process, stay as they are.
+    """
+    name = type(theirs).__name__
     try:
-        differences = list(_differences(source.module, ours, run, inputs, length))
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            differences = list(_differences(theirs, ours, run, inputs))
     except Exception as error:  # whatever a forward that we do not know may raise
         raise ValueError(
-            f"{source.name} could not be compared with its conversion: it ended in "
+            f"{name} could not be compared with its conversion: it ended in "
             f"{type(error).__name__} ({error}); {_FIX}."
         ) from error
     for case, far, size in differences:
         if not far.max() <= TOLERANCE * size:  # NaN is a difference too
             at = tuple(int(i) for i in torch.unravel_index(far.argmax(), far.shape))
             raise ValueError(
-                f"{source.name} and its conversion differ by {far.max():.2g} at (batch, token, "
+                f"{name} and its conversion differ by {far.max():.2g} at (batch, token, "
                 f"feature) = {at}, where outputs are up to {size:.2g} and "
                 f"{TOLERANCE * size:.1g} is allowed; compared was {case}. "
                 f"{_FIX[0].upper()}{_FIX[1:]}."
@@ -87,16 +85,16 @@ def _compare(
 
 
 def _differences(
-    source: nn.Module, ours: Any, run: Run, inputs: Collection[str], length: int
+    theirs: nn.Module, ours: Any, run: Run, inputs: Collection[str]
 ) -> Iterator[tuple[str, Tensor, Tensor]]:
     """Yield for every case how far apart the outputs are, and the largest output."""
-    theirs, ours = (copying.copied(m).to("cpu", torch.float64) for m in (source, ours))
+    theirs, ours = (copying.copied(m).to("cpu", torch.float64) for m in (theirs, ours))
     for module in (*theirs.modules(), *ours.modules()):
         # Rates are attributes as well as layers: nn.MultiheadAttention, LlamaAttention.
         for name in {"p", "dropout", "attention_dropout"} & vars(module).keys():
             if isinstance(getattr(module, name), float):
                 setattr(module, name, 0.0)
-    cases = _cases(ours, inputs, length)
+    cases = _cases(ours, inputs)
     # Dropout is off, so training must make no difference; one case is enough to see it.
     for mode, some in {"evaluation": cases, "training": cases[:1]}.items():
         theirs.train(mode == "training"), ours.train(mode == "training")
@@ -111,9 +109,9 @@ def _differences(
             yield compared, (y - expected).abs(), expected.abs().max()
 
 
-def _cases(ours: Any, inputs: Collection[str], n: int) -> list[tuple[str, Tensor, Tensor, Any]]:
-    """Return what is compared: names, x, context (x itself for self-attention) and mask."""
-    generator = torch.Generator().manual_seed(0)
+def _cases(ours: Any, inputs: Collection[str]) -> list[tuple[str, Tensor, Tensor, Any]]:
+    """Return what is compared: its name, x, context (x itself for self-attention) and mask."""
+    n, generator = LENGTH, torch.Generator().manual_seed(0)
     x, context = (
         torch.randn(2, length, width, generator=generator, dtype=torch.float64, device="cpu")
         for length, width in ((n, ours.d_model), (n + 1, ours.d_context))
@@ -123,7 +121,7 @@ def _cases(ours: Any, inputs: Collection[str], n: int) -> list[tuple[str, Tensor
     # Fresh weights give scores near 0, where a wrong scale or cap moves next to nothing. So one
     # input is scaled to scores of size 3, and one is left alone, where eps of a norm counts.
     far = x * (3 / wires["scores"].std().clamp(min=1e-6)).sqrt().clamp(1, 100)
-    padded, longer = (masks.key_padding([length, max(1, n - 5)]) for length in (n, n + 1))
+    padded, longer = (masks.key_padding([length, n - 5]) for length in (n, n + 1))
     cases: dict[str, list[Any]] = {
         "causal": [
             ("self-attention under a causal mask", far, far, masks.causal),
