@@ -5,7 +5,7 @@ computes the same only if every module in the source is of a class whose ``forwa
 and nothing was added to it afterwards. Hooks that only watch (``trace``) may stay.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from inspect import ismethod
 from typing import Any, TypeVar
@@ -23,10 +23,9 @@ from mhsa_lib.variants.latent import LatentAttention, LatentProject, LatentSplit
 
 Module = TypeVar("Module", bound=nn.Module)
 Classes = dict[str, tuple[type[nn.Module], ...]]
-"""Which classes are allowed at each path of a module, "" for itself.
+"""Which classes are allowed at each path of a module, "" for itself; () allows all below it.
 
-Where it is (), anything is allowed, and so are the modules inside. A ``Wire`` computes nothing
-and is allowed at every other path.
+A ``Wire`` computes nothing and is allowed at every other path.
 """
 
 _AFTER_SPLIT: Classes = {
@@ -158,22 +157,18 @@ def behaves_as(kind: type, known: type) -> bool:
     >>> behaves_as(nn.Linear, nn.Linear), behaves_as(nn.Linear, nn.Module)
     (True, False)
     """
-    depth = len(kind.__mro__) - len(known.__mro__)
-    own = {
-        name
-        for base in kind.__mro__[: max(depth, 0)]
-        for name, value in vars(base).items()
-        if callable(value) or not name.startswith("__")
-    }
+    own, rest = kind.__mro__, known.__mro__
     # The whole order counts: a mixin listed after the known class changes what its super() is.
-    return own <= _HARMLESS and kind.__mro__[max(depth, 0) :] == known.__mro__
+    if own[-len(rest) :] != rest:
+        return False
+    added = {n: value for base in own[: -len(rest)] for n, value in vars(base).items()}
+    return all(
+        name in _HARMLESS or (name.startswith("__") and not callable(value))
+        for name, value in added.items()
+    )
 
 
-def check_unchanged(
-    modules: Mapping[str, nn.Module],
-    action: str,
-    only_watches: Callable[[Any], bool] = changes_nothing,
-) -> None:
+def check_unchanged(modules: Mapping[str, nn.Module], action: str) -> None:
     """Raise ``ValueError`` for what was done to modules, by path, after they were written.
 
     A hook or a method of a module's own may act only in training, only in the backward pass or
@@ -188,10 +183,9 @@ def check_unchanged(
     ValueError: W_O has a hook, print, which has no fused form: undo that first (accelerate: ...
     """
     paths: dict[int, str] = {}
-    kinds = set()
     whole = next(iter(modules.values()))
     for path, module in modules.items():
-        if change := next(_changes(module, only_watches), ""):
+        if change := next(_changes(module), ""):
             raise ValueError(
                 f"{path or _named(module)} has {change}, which {action}: undo that first "
                 f"(accelerate: remove_hook_from_module), and do it to the result."
@@ -203,19 +197,15 @@ def check_unchanged(
                     f"{here} is {first}, one parameter at two places; make it another, "
                     f"with copy.deepcopy({path.rpartition('.')[2] or name})."
                 )
-            kinds.add((parameter.dtype, parameter.device))
         other_mode = module.training is not whole.training
         if other_mode and isinstance(module, nn.Dropout) and module.p:
             raise ValueError(
                 f"{path} is in another mode than the attention; call train() or eval() on "
                 f"the whole."
             )
-    if len(kinds) > 1:
-        listed = ", ".join(sorted(f"{dtype} on {device}" for dtype, device in kinds))
-        raise ValueError(f"parameters are {listed}; move them to one dtype and device first.")
 
 
-def _changes(module: nn.Module, only_watches: Callable[[Any], bool]) -> Iterator[str]:
+def _changes(module: nn.Module) -> Iterator[str]:
     """Yield what was done to a module itself."""
     for kind in type(module).__mro__:
         if kind in _FORWARDS and kind.forward is not _FORWARDS[kind]:  # type: ignore[attr-defined]
@@ -227,7 +217,7 @@ def _changes(module: nn.Module, only_watches: Callable[[Any], bool]) -> Iterator
         if callable(theirs) and not same:
             yield f"a {attribute} of its own"
     for hook in (h for table in _torch_private.hook_tables(module) for h in table.values()):
-        if not only_watches(hook):
+        if not changes_nothing(hook):
             yield f"a hook, {_named(getattr(hook, 'act', hook))}"  # ``Hooks`` wraps its act
     for key, parameter in module.named_parameters(recurse=False):
         # Another class is a sharded or quantised parameter, or one that is not loaded yet.

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.stages import maps_of
-from mhsa_lib.tracing.hooks import changes_nothing
 
 _HINT = (
     "pass an object that is the whole attention, not one in it nor the block or the model "
@@ -58,7 +57,7 @@ class Source:
             for path, part in module.named_modules(remove_duplicate=False)
             if not f"{path}.".startswith(outside)
         }
-        copying.check_unchanged(modules, self.action, _only_watches)
+        copying.check_unchanged(modules, self.action)
         for path, part in modules.items():
             # Only the rate of a plain dropout can be carried over.
             kind = type(part).__name__
@@ -124,10 +123,3 @@ def fill(attention: MultiHeadAttention, weights: Sequence[Any], biases: Sequence
         maps_of(attention).items(), weights, biases, strict=True
     ):
         copying.copy_linear(to, weight, bias, name)
-
-
-def _only_watches(hook: Any) -> bool:
-    # transformers leaves such hooks on every attention of a model that was ever asked for its
-    # weights; they copy outputs and change none.
-    collects = getattr(hook, "__module__", None) == "transformers.utils.output_capturing"
-    return collects or changes_nothing(hook)

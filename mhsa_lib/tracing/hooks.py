@@ -134,7 +134,10 @@ def changes_nothing(hook: Any) -> bool:
     (True, False)
     """
     block = getattr(hook, "block", None)
-    watches = getattr(getattr(hook, "act", hook), "only_watches", False)
+    # transformers leaves hooks that copy outputs on every attention of a model that was ever
+    # asked for its weights.
+    collects = getattr(hook, "__module__", None) == "transformers.utils.output_capturing"
+    watches = collects or getattr(getattr(hook, "act", hook), "only_watches", False)
     return watches or (block is not None and not block.is_open)
 
 

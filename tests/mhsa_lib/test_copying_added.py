@@ -30,10 +30,6 @@ from tests.helpers.refusing import fuse, refuses
             lambda m: setattr(m.attend, "scale", torch.ones(())),
             "attend.scale is a Tensor, which",
         ),
-        (
-            lambda m: m.W_O.float(),
-            "parameters are torch.float32 on cpu, torch.float64 on cpu",
-        ),
         (lambda m: m.attend.dropout.eval(), "attend.dropout is in another mode"),
         (
             lambda m: setattr(m.project, "W_K", m.project.W_Q),
