@@ -8,14 +8,17 @@ Team, "Gemma 2", arXiv 2408.00118, and "Gemma 3", arXiv 2503.19786; Abdin et al.
 
 from typing import Any
 
+import torch
 from torch import nn
 
 from mhsa_lib import copying
+from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, SinkAttend
 from mhsa_lib.convert.rope_config import rotary, run_with_rotation
 from mhsa_lib.convert.source import Source, fill, full_names
-from mhsa_lib.convert.verification import converted
+from mhsa_lib.convert.verification import compare, converted
 from mhsa_lib.rope.rotary import HALVES, RotarySplit
+from mhsa_lib.stages import Attend
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention
 
 CLASSES = full_names(
@@ -107,3 +110,70 @@ def _attend(source: Source, n_heads: int) -> GroupedAttend:
     if name == "GptOssAttention":
         return SinkAttend(scale, n_heads, dropout)
     return GroupedAttend(scale, dropout)
+
+
+def to_llama(attention: MultiHeadAttention, into: Any, *, verify: bool = True) -> Any:
+    """Copy our weights into a Hugging Face attention of the same form, and return that.
+
+    The way back of ``from_llama``, for the same classes: what was learned, edited or pruned
+    here can be saved and used without this library. ``into`` keeps its dtype, device, mode and
+    what is frozen.
+
+    Raises as ``mhsa_lib.convert`` says, and ``ValueError`` where ``into`` cannot express ours:
+    stages, sizes, positions, scale and dropout must be those that its configuration describes.
+    Then nothing is copied.
+    """
+    _check_form(attention, from_llama(into, verify=False), type(into).__name__)
+    if verify:
+        filled = _fill_back(copying.copied(into), attention)
+        ours = copying.copied(attention).to(filled.o_proj.weight)
+        compare(filled, ours, run_with_rotation, ("causal",))
+    return _fill_back(into, attention)
+
+
+def _check_form(attention: MultiHeadAttention, form: MultiHeadAttention, name: str) -> None:
+    """Refuse an attention that differs from ``form`` in more than its weights."""
+    allowed: copying.Classes = {path: (type(m),) for path, m in form.named_modules()}
+    allowed[""] = (MultiHeadAttention,)
+    if type(form.attend) is GroupedAttend:
+        allowed["attend"] = (GroupedAttend, Attend)
+    fix = "put that stage back as from_llama makes it, or keep the attention here"
+    copying.check_modules(attention, allowed, f"has no place in {name}", fix)
+    ours, theirs = _settings(attention), _settings(form)
+    for setting in (*theirs, *dict(attention.named_parameters())):
+        given, wanted = ours.get(setting), theirs.get(setting)
+        # Plain attention does not say what its split says too.
+        if given != wanted and (setting, given) != ("n_kv_heads", None):
+            raise ValueError(
+                f"{setting} is {given}, but {wanted} in {name}; make one from a configuration "
+                f"that says the same, as LlamaConfig(num_attention_heads=…, head_dim=…) does."
+            )
+
+
+def _settings(attention: MultiHeadAttention) -> dict[str, Any]:
+    """Return sizes, positions, scale and rates by their paths, and the shapes of parameters."""
+    settings = {
+        f"{path}.{name}".removeprefix("."): value
+        for path, module in attention.named_modules()
+        for name, value in vars(module).items()
+        if name != "training" and not name.startswith("_")
+    }
+    return settings | {name: tuple(p.shape) for name, p in attention.named_parameters()}
+
+
+def _fill_back(into: Any, attention: MultiHeadAttention) -> Any:
+    project = attention.project
+    maps = {"q_proj": [project.W_Q], "k_proj": [project.W_K], "v_proj": [project.W_V]}
+    if hasattr(into, "qkv_proj"):
+        maps = {"qkv_proj": [project.W_Q, project.W_K, project.W_V]}
+    with torch.no_grad():
+        for path, parts in {**maps, "o_proj": [attention.W_O]}.items():
+            to = into.get_submodule(path)
+            to.weight.copy_(torch.cat([W.weight for W in parts]))
+            if to.bias is not None:
+                to.bias.copy_(torch.cat([W.bias for W in parts]))
+        # Norms of heads and sinks have the same names there.
+        for stage in (attention.split, attention.attend):
+            for name, parameter in stage.named_parameters():
+                into.get_parameter(name).copy_(parameter)
+    return into

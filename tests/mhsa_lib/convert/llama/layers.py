@@ -81,9 +81,8 @@ def source(kind, dtype=torch.float64, n_heads=4, n_kv_heads=2, d_head=6, index=0
         options["head_dim"] = d_head
     sizes = {"num_attention_heads": n_heads, "num_key_value_heads": n_kv_heads}
     hidden = n_heads * (d_head if kind in NO_WIDTH else 3)
-    made = config(
-        hidden_size=hidden, num_hidden_layers=2, attn_implementation="eager", **sizes, **options
-    )
+    sizes["hidden_size"] = options.pop("hidden_size", hidden)
+    made = config(num_hidden_layers=2, attn_implementation="eager", **sizes, **options)
     return randomized(attention(made, layer_idx=index), dtype)
 
 
