@@ -42,6 +42,7 @@ class InTransformers(nn.Module):
         super().__init__()
         self.attention, self.layer_idx = attention, layer_idx
         self.is_causal, self.source = is_causal, source
+        self.train(attention.training)
 
     def forward(
         self,

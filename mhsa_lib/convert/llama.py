@@ -6,6 +6,7 @@ Team, "Gemma 2", arXiv 2408.00118, and "Gemma 3", arXiv 2503.19786; Abdin et al.
 2404.14219; OpenAI, "gpt-oss", arXiv 2508.10925.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -116,8 +117,8 @@ def to_llama(attention: MultiHeadAttention, into: Any, *, verify: bool = True) -
     """Copy our weights into a Hugging Face attention of the same form, and return that.
 
     The way back of ``from_llama``, for the same classes: what was learned, edited or pruned
-    here can be saved and used without this library. ``into`` keeps its dtype, device, mode and
-    what is frozen.
+    here can be saved and used without this library. ``into`` keeps its dtype, device and mode;
+    its parameters learn if ours do (a packed one, if any of ours does).
 
     Raises as ``mhsa_lib.convert`` says, and ``ValueError`` where ``into`` cannot express ours:
     stages, sizes, positions, scale and dropout must be those that its configuration describes.
@@ -166,14 +167,19 @@ def _fill_back(into: Any, attention: MultiHeadAttention) -> Any:
     maps = {"q_proj": [project.W_Q], "k_proj": [project.W_K], "v_proj": [project.W_V]}
     if hasattr(into, "qkv_proj"):
         maps = {"qkv_proj": [project.W_Q, project.W_K, project.W_V]}
-    with torch.no_grad():
-        for path, parts in {**maps, "o_proj": [attention.W_O]}.items():
-            to = into.get_submodule(path)
-            to.weight.copy_(torch.cat([W.weight for W in parts]))
-            if to.bias is not None:
-                to.bias.copy_(torch.cat([W.bias for W in parts]))
-        # Norms of heads and sinks have the same names there.
-        for stage in (attention.split, attention.attend):
-            for name, parameter in stage.named_parameters():
-                into.get_parameter(name).copy_(parameter)
+    for path, parts in {**maps, "o_proj": [attention.W_O]}.items():
+        to = into.get_submodule(path)
+        _write(to.weight, [W.weight for W in parts])
+        if to.bias is not None:
+            _write(to.bias, [W.bias for W in parts])
+    # Norms of heads and sinks have the same names there.
+    for stage in (attention.split, attention.attend):
+        for name, parameter in stage.named_parameters():
+            _write(into.get_parameter(name), [parameter])
     return into
+
+
+def _write(to: nn.Parameter, parts: Sequence[Any]) -> None:
+    # In place, because an optimizer or a tied map may hold the parameter.
+    to.data.copy_(torch.cat([part.detach() for part in parts]))
+    to.requires_grad_(any(part.requires_grad for part in parts))

@@ -45,9 +45,10 @@ def test_what_was_edited_goes_back(kind, biased):
     close(theirs(into, x)[0], ours(x, mask=masks.causal))
 
 
-def test_what_it_was_stays_dtype_mode_and_what_is_frozen():
+def test_dtype_and_mode_stay_and_what_is_frozen_comes_along():
     ours, into = edited("llama"), emptied("llama").bfloat16().train()
-    into.k_proj.requires_grad_(False)
+    ours.project.W_K.requires_grad_(False)
+    into.q_proj.requires_grad_(False)
     parameters = dict(into.named_parameters())
     convert.to_llama(ours.eval(), into)
     assert into.training
