@@ -5,43 +5,36 @@ from functools import partial
 from inspect import signature
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from mhsa_lib import masks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.llama import CLASSES, from_llama, to_llama
 from mhsa_lib.execution_mode import is_recording
-from mhsa_lib.stages import stages_of
 from mhsa_lib.tracing.hooks import Hooks
 
 
 class InTransformers(nn.Module):
     """An attention of ours, called and answering as ``LlamaAttention`` does.
 
-    Positions and mask come from the model, and keys and values stay in its cache, so that
-    ``generate`` works as before, with beams or padding too. ``trace`` and ``edit`` see wires
-    with the tokens of the cache. No weights are returned: look at the wire ``weights``.
-    ``attention`` may be replaced at any time, by a pruned one for example.
+    Mask and positions come from the model, and keys and values stay in its cache, so that
+    ``generate`` works as before. ``trace`` and ``edit`` see wires with the tokens of the cache;
+    no weights are returned, look at the wire ``weights``. ``attention`` may be replaced at any
+    time, by a pruned one for example.
 
     Parameters
     ----------
-    attention : what computes; keys and values of later tokens must come from its ``split``
-    layer_idx : which layer of the model's cache is its own
-    is_causal : what no mask means: the future is hidden, or nothing is
-    source : called without arguments, makes a module of the class that was here before
+    attention : what computes, in five stages
+    source : the module that was here, whose layer of the cache it takes over
     """
 
-    def __init__(
-        self,
-        attention: Any,
-        layer_idx: int,
-        *,
-        is_causal: bool = True,
-        source: Callable[[], Any] | None = None,
-    ) -> None:
+    def __init__(self, attention: Any, source: Any) -> None:
         super().__init__()
-        self.attention, self.layer_idx = attention, layer_idx
-        self.is_causal, self.source = is_causal, source
+        self.attention = attention
+        self.layer_idx, self.is_causal = source.layer_idx, source.is_causal
+        kind: Any = type(source)
+        self.make_source = partial(kind, source.config, source.layer_idx)
         self.train(attention.training)
 
     def forward(
@@ -57,25 +50,20 @@ class InTransformers(nn.Module):
 
         ``position_embeddings`` are not read: ours rotates by itself, by ``position_ids``.
         """
-        attention, split = self.attention, self.attention.split
-        cached = [wire for stage in stages_of(attention).values() for wire in stage.cached]
-        if past_key_values is not None and (cached != [*split.cached] or len(cached) != 2):
-            raise TypeError(
-                f"a cache of transformers holds keys and values, but "
-                f"{type(attention).__name__} keeps {cached} for later tokens; pass "
-                f"use_cache=False, or use mhsa_lib.kv_cache."
+        attention, mask = self.attention, self._allowed(attention_mask)
+        if position_ids is None and past_key_values is not None:
+            raise ValueError(
+                "position_ids is None, but tokens behind a cache are not counted from 0; pass "
+                "the positions of the tokens."
             )
-        positions = {}
-        if "positions" in signature(split.forward).parameters:
-            if position_ids is None and past_key_values is not None:
-                raise ValueError(
-                    f"position_ids is None, but {type(split).__name__} rotates by positions, "
-                    f"and with a cache they are not counted from 0; pass those of the tokens."
-                )
-            positions = {"positions": position_ids}
+        takes = {
+            stage: {"positions": position_ids}
+            for stage in (attention.project, attention.split)
+            if "positions" in signature(stage.forward).parameters
+        }
 
-        def place(module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
-            return args, kwargs | positions
+        def place(stage: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
+            return args, kwargs | takes[stage]
 
         def extend(stage: nn.Module, args: Any, output: Any) -> Any:
             q, k, v = output
@@ -87,20 +75,21 @@ class InTransformers(nn.Module):
                 k, v = k[..., : q.shape[-2], :], v[..., : q.shape[-2], :]
             return q, k, v
 
-        mask = self._allowed(attention_mask)
         if is_recording():  # no hook is heard there, so nobody listens either
             if type(attention).forward is not MultiHeadAttention.forward:
                 raise TypeError(
                     f"{type(attention).__name__} has a forward of its own, which cannot be "
                     f"compiled here; run the model without torch.compile."
                 )
-            q, k, v = attention.project(hidden_states, hidden_states)
-            q, k, v = extend(split, (), split(q, k, v, **positions))
+            project, split = attention.project, attention.split
+            rows = project(hidden_states, hidden_states, **takes.get(project, {}))
+            q, k, v = extend(split, (), split(*rows, **takes.get(split, {})))
             return attention.W_O(attention.concat(attention.attend(q, k, v, mask))), None
         # The call goes through the attention itself, or its wire y would have no listeners.
         with Hooks(attention) as hooks:
-            hooks.before(split, place, first=True)
-            hooks.after(split, extend, first=True)
+            for stage in takes:
+                hooks.before(stage, place, first=True)
+            hooks.after(attention.split, extend, first=True)
             return attention(hidden_states, mask=mask), None
 
     def _allowed(self, mask: Any) -> Any:
@@ -120,29 +109,19 @@ def replace_attentions(
 ) -> dict[str, Any]:
     """Put ours in the place of every attention of a model, and return them by their paths.
 
-    Replaced are the classes that ``from_llama`` knows; ``make`` is given each of them and
-    returns ours. The model then computes the same, ``generate`` with its cache included, and
-    each attention can be traced, edited, replaced or fine-tuned; ``restore_attentions`` is the
-    way back. Nothing is replaced if one cannot be converted.
+    Replaced are the classes that ``from_llama`` knows; ``make`` gets each of them and returns
+    ours. The model computes the same, with its cache or without, and every attention can be
+    traced, edited or trained; ``restore_attentions`` is the way back.
 
-    Raises ``ValueError`` for a model without such an attention, and as ``make`` does.
+    Raises ``ValueError`` for a model without such an attention, and as ``make`` does; then
+    nothing is replaced.
     """
-    made = {}
-    for path, module in model.named_modules():
-        if f"{type(module).__module__}.{type(module).__qualname__}" in CLASSES:
-            made[path] = InTransformers(
-                make(module),
-                module.layer_idx,
-                is_causal=module.is_causal,
-                source=partial(type(module), module.config, module.layer_idx),
-            )
-    if not made:
-        known = ", ".join(name.rpartition(".")[2] for name in CLASSES)
-        raise ValueError(
-            f"{type(model).__name__} has no attention that can be replaced; known are {known}."
-        )
-    for path, module in made.items():
-        model.set_submodule(path, module)
+    made = {
+        path: InTransformers(make(module), module)
+        for path, module in model.named_modules()
+        if f"{type(module).__module__}.{type(module).__qualname__}" in CLASSES
+    }
+    _put(model, made, f"{', '.join(name.rpartition('.')[2] for name in CLASSES)} are known")
     return {path: module.attention for path, module in made.items()}
 
 
@@ -154,14 +133,16 @@ def restore_attentions(model: nn.Module) -> None:
     model that holds none of ours; then nothing is restored.
     """
     made = {}
-    for path, module in model.named_modules():
-        if isinstance(module, InTransformers) and module.source is not None:
-            like, into = next(module.parameters()), module.source()
-            made[path] = to_llama(module.attention, into.to(like).train(module.training))
+    with torch.random.fork_rng(devices=[]):  # what a new module draws is overwritten
+        for path, module in model.named_modules():
+            if isinstance(module, InTransformers):
+                into = module.make_source().to(next(module.parameters()))
+                made[path] = to_llama(module.attention, into.train(module.training))
+    _put(model, made, "pass the model that was given to replace_attentions")
+
+
+def _put(model: nn.Module, made: dict[str, Any], known: str) -> None:
     if not made:
-        raise ValueError(
-            f"{type(model).__name__} holds no attention of replace_attentions; pass the model "
-            f"that was given to it."
-        )
+        raise ValueError(f"{type(model).__name__} has no attention to exchange; {known}.")
     for path, module in made.items():
         model.set_submodule(path, module)

@@ -6,20 +6,16 @@ Team, "Gemma 2", arXiv 2408.00118, and "Gemma 3", arXiv 2503.19786; Abdin et al.
 2404.14219; OpenAI, "gpt-oss", arXiv 2508.10925.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch import nn
 
 from mhsa_lib import copying
-from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, SinkAttend
 from mhsa_lib.convert.rope_config import rotary, run_with_rotation
-from mhsa_lib.convert.source import Source, fill, full_names
+from mhsa_lib.convert.source import Source, fill, full_names, write
 from mhsa_lib.convert.verification import compare, converted
 from mhsa_lib.rope.rotary import HALVES, RotarySplit
-from mhsa_lib.stages import Attend
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention
 
 CLASSES = full_names(
@@ -113,7 +109,7 @@ def _attend(source: Source, n_heads: int) -> GroupedAttend:
     return GroupedAttend(scale, dropout)
 
 
-def to_llama(attention: MultiHeadAttention, into: Any, *, verify: bool = True) -> Any:
+def to_llama(attention: GroupedQueryAttention, into: Any, *, verify: bool = True) -> Any:
     """Copy our weights into a Hugging Face attention of the same form, and return that.
 
     The way back of ``from_llama``, for the same classes: what was learned, edited or pruned
@@ -124,34 +120,26 @@ def to_llama(attention: MultiHeadAttention, into: Any, *, verify: bool = True) -
     stages, sizes, positions, scale and dropout must be those that its configuration describes.
     Then nothing is copied.
     """
-    _check_form(attention, from_llama(into, verify=False), type(into).__name__)
-    if verify:
-        filled = _fill_back(copying.copied(into), attention)
-        ours = copying.copied(attention).to(filled.o_proj.weight)
-        compare(filled, ours, run_with_rotation, ("causal",))
-    return _fill_back(into, attention)
-
-
-def _check_form(attention: MultiHeadAttention, form: MultiHeadAttention, name: str) -> None:
-    """Refuse an attention that differs from ``form`` in more than its weights."""
+    form, name = from_llama(into, verify=False), type(into).__name__
     allowed: copying.Classes = {path: (type(m),) for path, m in form.named_modules()}
-    allowed[""] = (MultiHeadAttention,)
-    if type(form.attend) is GroupedAttend:
-        allowed["attend"] = (GroupedAttend, Attend)
     fix = "put that stage back as from_llama makes it, or keep the attention here"
     copying.check_modules(attention, allowed, f"has no place in {name}", fix)
     ours, theirs = _settings(attention), _settings(form)
     for setting in (*theirs, *dict(attention.named_parameters())):
-        given, wanted = ours.get(setting), theirs.get(setting)
-        # Plain attention does not say what its split says too.
-        if given != wanted and (setting, given) != ("n_kv_heads", None):
+        if ours.get(setting) != theirs.get(setting):
             raise ValueError(
-                f"{setting} is {given}, but {wanted} in {name}; make one from a configuration "
-                f"that says the same, as LlamaConfig(num_attention_heads=…, head_dim=…) does."
+                f"{setting} is {ours.get(setting)}, but {theirs.get(setting)} in {name}; make "
+                f"one from a configuration that says the same, as "
+                f"LlamaConfig(num_attention_heads=…, head_dim=…) does."
             )
+    if verify:
+        filled = _fill_back(copying.copied(into), attention)
+        rounded = copying.copied(attention).to(filled.o_proj.weight)
+        compare(filled, rounded, run_with_rotation, ("causal",))
+    return _fill_back(into, attention)
 
 
-def _settings(attention: MultiHeadAttention) -> dict[str, Any]:
+def _settings(attention: GroupedQueryAttention) -> dict[str, Any]:
     """Return sizes, positions, scale and rates by their paths, and the shapes of parameters."""
     settings = {
         f"{path}.{name}".removeprefix("."): value
@@ -162,24 +150,18 @@ def _settings(attention: MultiHeadAttention) -> dict[str, Any]:
     return settings | {name: tuple(p.shape) for name, p in attention.named_parameters()}
 
 
-def _fill_back(into: Any, attention: MultiHeadAttention) -> Any:
+def _fill_back(into: Any, attention: GroupedQueryAttention) -> Any:
     project = attention.project
     maps = {"q_proj": [project.W_Q], "k_proj": [project.W_K], "v_proj": [project.W_V]}
     if hasattr(into, "qkv_proj"):
         maps = {"qkv_proj": [project.W_Q, project.W_K, project.W_V]}
     for path, parts in {**maps, "o_proj": [attention.W_O]}.items():
         to = into.get_submodule(path)
-        _write(to.weight, [W.weight for W in parts])
+        write(to.weight, *[W.weight for W in parts])
         if to.bias is not None:
-            _write(to.bias, [W.bias for W in parts])
+            write(to.bias, *[W.bias for W in parts])
     # Norms of heads and sinks have the same names there.
     for stage in (attention.split, attention.attend):
         for name, parameter in stage.named_parameters():
-            _write(into.get_parameter(name), [parameter])
+            write(into.get_parameter(name), parameter)
     return into
-
-
-def _write(to: nn.Parameter, parts: Sequence[Any]) -> None:
-    # In place, because an optimizer or a tied map may hold the parameter.
-    to.data.copy_(torch.cat([part.detach() for part in parts]))
-    to.requires_grad_(any(part.requires_grad for part in parts))

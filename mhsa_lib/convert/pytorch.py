@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from mhsa_lib import copying
 from mhsa_lib.attention import MultiHeadAttention
-from mhsa_lib.convert.source import Source, fill
+from mhsa_lib.convert.source import Source, fill, write
 from mhsa_lib.convert.verification import compare, converted
-from mhsa_lib.fused.attention import FusedMultiHeadAttention
+from mhsa_lib.stages import maps_of
 
 CLASSES = ("torch.nn.modules.activation.MultiheadAttention",)
 
@@ -23,6 +22,7 @@ def from_torch(source: nn.MultiheadAttention, *, verify: bool = True) -> MultiHe
     ``m(x, context, context)[0]``. Raises as ``mhsa_lib.convert`` says, and ``ValueError`` for
     ``kdim`` and ``vdim`` that differ, ``add_bias_kv`` and ``add_zero_attn``.
 
+    >>> import torch
     >>> source = nn.MultiheadAttention(12, 3, batch_first=True)
     >>> x = torch.randn(2, 6, 12)
     >>> torch.allclose(from_torch(source)(x), source(x, x, x)[0], atol=1e-6)
@@ -69,12 +69,13 @@ def _run(source: Any, x: Tensor, context: Tensor, allowed: Tensor | None) -> Ten
 def to_torch(attention: MultiHeadAttention, *, verify: bool = True) -> nn.MultiheadAttention:
     """Return ``nn.MultiheadAttention`` with our weights: the way back of ``from_torch``.
 
-    It has ``batch_first=True``, and ``to_torch(a)(x, x, x)[0]`` equals ``a(x)``. Dtype,
-    device, mode and what is frozen come along. Raises as ``mhsa_lib.convert`` says, and
-    ``ValueError`` for what has no place there: other stages than the standard ones, a d_head
-    that is not d_model / n_heads, another scale, and maps of which only some learn or have a
-    bias.
+    It has ``batch_first=True``, and ``to_torch(a)(x, x, x)[0]`` equals ``a(x)``. Dtype, device
+    and mode come along; a packed parameter learns if any part of it does. Raises as
+    ``mhsa_lib.convert`` says, and ``ValueError`` for what has no place there: other stages than
+    the standard ones, a d_head that is not d_model / n_heads, another scale, and a bias in some
+    of the maps only.
 
+    >>> import torch
     >>> attention, x = MultiHeadAttention(12, 3), torch.randn(2, 6, 12)
     >>> torch.allclose(to_torch(attention)(x, x, x)[0], attention(x), atol=1e-6)
     True
@@ -82,47 +83,40 @@ def to_torch(attention: MultiHeadAttention, *, verify: bool = True) -> nn.Multih
     action, fix = "has no place in nn.MultiheadAttention", "keep the attention here"
     copying.check_stages(attention, action, fix, copying.UNSHARED)
     d_model, n_heads, d_head = attention.d_model, attention.n_heads, attention.d_head
-    if n_heads * d_head != d_model:
+    if n_heads * d_head != d_model or attention.attend.scale != d_head**-0.5:
         raise ValueError(
-            f"n_heads={n_heads} of d_head={d_head} are {n_heads * d_head} features, but heads "
-            f"of nn.MultiheadAttention are d_model={d_model} together; {fix}."
+            f"n_heads={n_heads} of d_head={d_head}, with attend.scale="
+            f"{attention.attend.scale:g}, {action}: its heads are d_model={d_model} together, "
+            f"and its scale is 1/√d_head; {fix}, or multiply W_Q by the ratio of the scales."
         )
-    if attention.attend.scale != d_head**-0.5:
+    W_Q, W_K, W_V, W_O = maps = [*maps_of(attention).values()]
+    biases = [W.bias for W in maps if W.bias is not None]
+    if len(biases) not in (0, len(maps)):
         raise ValueError(
-            f"attend.scale={attention.attend.scale:g}, but nn.MultiheadAttention has 1/√d_head="
-            f"{d_head**-0.5:g}; set that, and multiply W_Q by the ratio of the two."
+            f"{len(biases)} of W_Q, W_K, W_V and W_O have a bias, but nn.MultiheadAttention "
+            f"has all or none; give the others one of zeros."
         )
-    # The fused form packs the maps too, and refuses those that cannot learn in one.
-    fused = FusedMultiHeadAttention.from_attention(attention)
-    d_context = attention.d_context
-    if d_context == d_model:
-        weights, biases = {"in_proj_weight": fused.W_QKV.weight}, [fused.W_QKV.bias]
-    else:
-        k, v = copying.split_rows(fused.W_KV.weight, [d_model] * 2)
-        weights = {"q_proj_weight": fused.W_Q.weight, "k_proj_weight": k, "v_proj_weight": v}
-        biases = [fused.W_Q.bias, fused.W_KV.bias]
-    kinds = {None if b is None else b.requires_grad for b in biases}
-    if len(kinds) > 1 or (fused.W_O.bias is None) != (biases[0] is None):
-        raise ValueError(
-            "some of the biases of W_Q, W_K, W_V and W_O are missing or frozen, but "
-            "nn.MultiheadAttention has all or none, in one in_proj_bias; treat them alike."
-        )
-    theirs = nn.MultiheadAttention(
+    theirs = nn.utils.skip_init(
+        nn.MultiheadAttention,
         d_model,
         n_heads,
         attention.attend.dropout.p,
-        bias=biases[0] is not None,
-        kdim=d_context,
-        vdim=d_context,
+        bias=bool(biases),
+        kdim=attention.d_context,
+        vdim=attention.d_context,
         batch_first=True,
-        device="meta",
+        device=W_Q.weight.device,
+        dtype=W_Q.weight.dtype,
     )
-    for name, weight in weights.items():
-        copying.copy_parameter(theirs, name, weight)
-    if biases[0] is not None:
-        whole = torch.cat([b.detach() for b in biases])
-        copying.copy_parameter(theirs, "in_proj_bias", copying.like(biases[0], whole))
-    copying.copy_linear(theirs.out_proj, fused.W_O.weight, fused.W_O.bias)
+    if theirs.in_proj_weight is not None:
+        write(theirs.in_proj_weight, W_Q.weight, W_K.weight, W_V.weight)
+    else:
+        for name, W in zip("qkv", maps, strict=False):
+            write(getattr(theirs, f"{name}_proj_weight"), W.weight)
+    write(theirs.out_proj.weight, W_O.weight)
+    if biases:
+        write(theirs.in_proj_bias, *biases[:3])
+        write(theirs.out_proj.bias, biases[3])
     theirs.train(attention.training)
     if verify:
         compare(theirs, attention, _run, _inputs(theirs))

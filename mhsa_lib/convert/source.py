@@ -9,6 +9,7 @@ or mode, and an attention function of somebody's own.
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from mhsa_lib import copying
@@ -123,3 +124,17 @@ def fill(attention: MultiHeadAttention, weights: Sequence[Any], biases: Sequence
         maps_of(attention).items(), weights, biases, strict=True
     ):
         copying.copy_linear(to, weight, bias, name)
+
+
+def write(to: nn.Parameter, *parts: Tensor) -> None:
+    """Copy our parameters, their rows one after another, into one of another library.
+
+    It learns if any of them does, and is written in place, because an optimizer may hold it.
+
+    >>> to = nn.Linear(2, 3).weight
+    >>> write(to, torch.zeros(1, 2), torch.ones(2, 2))
+    >>> to.tolist(), to.requires_grad
+    ([[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]], False)
+    """
+    to.data.copy_(torch.cat([part.detach() for part in parts]))
+    to.requires_grad_(any(part.requires_grad for part in parts))

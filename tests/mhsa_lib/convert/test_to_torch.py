@@ -32,7 +32,9 @@ def test_it_gives_the_same_numbers(n_heads, d_head, n, n_key, bias, crossed, dty
 @pytest.mark.parametrize("options", [{}, {"bias": True}, {"d_context": 5, "bias": True}])
 def test_there_and_back_nothing_changes(options):
     ours = mha(**options, dropout=0.25).train()
+    state = torch.get_rng_state()
     theirs = convert.to_torch(ours)
+    assert torch.equal(torch.get_rng_state(), state)
     again = convert.from_torch(theirs)
     assert theirs.batch_first
     assert (theirs.training, theirs.dropout, again.attend.dropout.p) == (True, 0.25, 0.25)
@@ -43,6 +45,10 @@ def test_there_and_back_nothing_changes(options):
     assert not frozen.training
     assert not any(p.requires_grad for p in frozen.parameters())
     assert all(p.requires_grad for p in theirs.parameters())
+    ours.project.W_Q.requires_grad_(True)
+    learn = {n for n, p in convert.to_torch(ours).named_parameters() if p.requires_grad}
+    packed = "q_proj_weight" if "d_context" in options else "in_proj_weight"
+    assert learn == {packed, *(["in_proj_bias"] if "bias" in options else [])}
 
 
 def other_scale(attention):
@@ -55,27 +61,23 @@ def no_output_bias(attention):
     return attention
 
 
-def frozen_query(attention):
-    attention.project.W_Q.requires_grad_(False)
-    return attention
-
-
 def hooked(attention):
     attention.W_O.register_forward_hook(print)
     return attention
-
-
-ALIKE = "some of the biases of W_Q, W_K, W_V and W_O are missing or frozen, but .* treat them"
 
 
 @pytest.mark.bothways
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: mha(d_head=5), "n_heads=3 of d_head=5 are 15 features, but heads of"),
+        (
+            lambda: mha(d_head=5),
+            r"n_heads=3 of d_head=5, with attend.scale=0.447214, has no place in nn.Multihead"
+            r"Attention: its heads are d_model=12 together, and its scale is 1/√d_head; keep",
+        ),
         (
             lambda: other_scale(mha()),
-            r"attend.scale=1, but nn.MultiheadAttention has 1/√d_head=0.5; .*multiply W_Q",
+            r"n_heads=3 of d_head=4, with attend.scale=1, has .*or multiply W_Q by the ratio",
         ),
         (
             lambda: mha(split=RotarySplit(3, Rotary(4))),
@@ -85,9 +87,10 @@ ALIKE = "some of the biases of W_Q, W_K, W_V and W_O are missing or frozen, but 
             lambda: GroupedQueryAttention(12, 6, 2),
             r"split=GroupedSplit has no place in nn.MultiheadAttention; only Split is known",
         ),
-        (lambda: no_output_bias(mha(bias=True)), ALIKE),
-        (lambda: frozen_query(mha(bias=True, d_context=5)), ALIKE),
-        (lambda: frozen_query(mha()), r"W_Q.weight is frozen, which cannot be in one"),
+        (
+            lambda: no_output_bias(mha(bias=True)),
+            r"3 of W_Q, W_K, W_V and W_O have a bias, but .* give the others one of zeros",
+        ),
         (lambda: hooked(mha()), "W_O has a hook, print, which has no place"),
     ],
 )

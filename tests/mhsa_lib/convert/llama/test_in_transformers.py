@@ -1,6 +1,7 @@
 """Ours in every layer of a model of transformers: it writes the same text, cached or not."""
 
 import copy
+from functools import partial
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ import transformers
 from mhsa_lib import convert, edit, kv_cache, trace
 from mhsa_lib.convert.in_transformers import InTransformers
 from mhsa_lib.convert.prune import prune_heads
+from mhsa_lib.rope.rotary import HALVES, Rotary
 from mhsa_lib.variants import LatentAttention
 from mhsa_lib.variants.gated import GatedAttention
 from tests.helpers.drawn import filled
@@ -160,6 +162,18 @@ def test_what_was_edited_is_restored_and_is_theirs_again():
     close(theirs(**given).logits[real], expected[real])
 
 
+def test_latent_attention_keeps_its_keys_and_values_in_their_cache():
+    """Positions reach both stages that rotate."""
+    whole, given = model(), padded()
+    options = {**given, "max_new_tokens": 8, "do_sample": False}
+    rotary = partial(Rotary, pairing=HALVES)
+    convert.replace_attentions(
+        whole, lambda _: filled(LatentAttention(24, 4, 6, d_rope=2, rotary=rotary))
+    )
+    cached, again = whole.generate(**options), whole.generate(**options, use_cache=False)
+    assert torch.equal(cached, again)
+
+
 # --- what is refused --------------------------------------------------------------------------
 
 
@@ -181,8 +195,14 @@ def test_nothing_is_replaced_or_restored_unless_all_can_be():
 
 def test_a_model_without_such_an_attention_is_refused():
     for call, words in (
-        (convert.replace_attentions, "Linear has no attention that can be replaced; known are"),
-        (convert.restore_attentions, "Linear holds no attention of replace_attentions; pass"),
+        (
+            convert.replace_attentions,
+            "Linear has no attention to exchange; LlamaAttention, Mis",
+        ),
+        (
+            convert.restore_attentions,
+            "Linear has no attention to exchange; pass the model that",
+        ),
     ):
         with pytest.raises(ValueError, match=words):
             call(torch.nn.Linear(2, 2))
@@ -197,12 +217,8 @@ def test_masks_positions_and_caches_that_do_not_fit_are_refused():
         words = rf'attention_mask is {given}, not \(batch, 1, query, key\); .*\("sdpa"\)'
         with pytest.raises(ValueError, match=words):
             place(x, attention_mask=mask)
-    with pytest.raises(ValueError, match="position_ids is None, but RotarySplit rotates by"):
+    with pytest.raises(ValueError, match="position_ids is None, but tokens behind a cache"):
         place(x, past_key_values=cache)
-    place.attention = LatentAttention(24, 4, d_latent=6, d_rope=2)
-    words = r"a cache of transformers holds keys and values, but LatentAttention keeps \['lat"
-    with pytest.raises(TypeError, match=words):
-        place(x, past_key_values=cache, position_ids=torch.arange(3)[None])
     place.attention = GatedAttention(24, 4)
     program = torch.compile(place, backend="eager", fullgraph=True)
     with pytest.raises(Exception, match="GatedAttention has a forward of its own, which"):
