@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mhsa_lib import masks
+from mhsa_lib import _torch_private, masks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.convert.llama import CLASSES, from_llama, to_llama
-from mhsa_lib.execution_mode import is_recording
+from mhsa_lib.execution_mode import has_no_hooks, is_recording
 from mhsa_lib.tracing.hooks import Hooks
 
 
@@ -69,6 +69,9 @@ class InTransformers(nn.Module):
             q, k, v = output
             if past_key_values is not None:
                 k, v = past_key_values.update(k, v, self.layer_idx)
+                # Whoever listens may change in place what it is given.
+                if _torch_private.forward_hooks(stage)[1:]:
+                    k, v = k.clone(), v.clone()
             # A static cache returns room for later tokens too. No mask for several queries
             # means there that they are the first, so no key behind them is seen.
             if attention_mask is None and self.is_causal and q.shape[-2] > 1:
@@ -76,10 +79,11 @@ class InTransformers(nn.Module):
             return q, k, v
 
         if is_recording():  # no hook is heard there, so nobody listens either
-            if type(attention).forward is not MultiHeadAttention.forward:
+            standard = type(attention).forward is MultiHeadAttention.forward
+            if not (standard and has_no_hooks(attention)):
                 raise TypeError(
-                    f"{type(attention).__name__} has a forward of its own, which cannot be "
-                    f"compiled here; run the model without torch.compile."
+                    f"{type(attention).__name__} has a forward or a hook of its own, which "
+                    f"cannot be compiled here; run the model without torch.compile."
                 )
             project, split = attention.project, attention.split
             rows = project(hidden_states, hidden_states, **takes.get(project, {}))

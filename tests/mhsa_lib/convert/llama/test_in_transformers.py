@@ -11,7 +11,7 @@ from mhsa_lib import convert, edit, kv_cache, trace
 from mhsa_lib.convert.in_transformers import InTransformers
 from mhsa_lib.convert.prune import prune_heads
 from mhsa_lib.rope.rotary import HALVES, Rotary
-from mhsa_lib.variants import LatentAttention
+from mhsa_lib.variants import GroupedQueryAttention, LatentAttention
 from mhsa_lib.variants.gated import GatedAttention
 from tests.helpers.drawn import filled
 from tests.mhsa_lib.convert.llama.layers import KINDS, each
@@ -131,6 +131,16 @@ def test_a_trace_sees_what_the_cache_holds_and_an_edit_acts():
     assert torch.equal(ours(**given).logits, before)
 
 
+def test_who_listens_cannot_change_the_cache_in_place():
+    ours, ids = model(), padded()["input_ids"]
+    _, last = convert.replace_attentions(ours).values()
+    kept, cache = transformers.DynamicCache(), transformers.DynamicCache()
+    ours(ids, past_key_values=kept)
+    with edit(last, "k_rotated", lambda k: k.zero_()):
+        ours(ids, past_key_values=cache)
+    assert torch.equal(cache.layers[1].keys, kept.layers[1].keys)
+
+
 def test_a_pruned_attention_may_take_the_place_of_the_whole():
     """A head whose z is zero adds nothing: so the model with it edited is the oracle."""
     whole, given = model(), padded()
@@ -219,10 +229,13 @@ def test_masks_positions_and_caches_that_do_not_fit_are_refused():
             place(x, attention_mask=mask)
     with pytest.raises(ValueError, match="position_ids is None, but tokens behind a cache"):
         place(x, past_key_values=cache)
-    place.attention = GatedAttention(24, 4)
-    program = torch.compile(place, backend="eager", fullgraph=True)
-    with pytest.raises(Exception, match="GatedAttention has a forward of its own, which"):
-        program(x)
+    hooked = GroupedQueryAttention(24, 4, 2)
+    hooked.register_forward_hook(lambda module, args, y: 0 * y)
+    for attention in (GatedAttention(24, 4), hooked):
+        place.attention = attention
+        program = torch.compile(place, backend="eager", fullgraph=True)
+        with pytest.raises(Exception, match="Attention has a forward or a hook of its own"):
+            program(x)
     assert cache.get_seq_length() == 0
 
 
