@@ -21,21 +21,19 @@ Attention = TypeVar("Attention", bound=MultiHeadAttention)
 def prune_heads(attention: Attention, keep: Iterable[SupportsIndex]) -> Attention:
     """Return a copy of ``attention`` with the heads ``keep`` only; d_model and d_head stay.
 
-    ``keep`` holds numbers of heads, from 0, each once. Their order says nothing: the heads that
-    stay keep the order that they have, and ``n_heads`` becomes their number. The output is that
-    of the original with ``z`` of the other heads at zero; b_O stays. A mask that tells heads
-    apart has to be cut to the same heads.
+    ``keep`` holds numbers of heads, from 0, each once; the heads that stay keep their order.
+    The output is that of the original with ``z`` of the other heads at zero; b_O stays. A mask
+    that tells heads apart has to be cut to the same heads.
 
     Taken are ``MultiHeadAttention`` and ``GroupedQueryAttention`` with the standard stages,
-    also with rotary positions. A head of keys and values goes with the last of the query heads
-    that read it, and the groups that stay must be of one size. Dtype, device, mode and what is
-    frozen come along. Of a fused attention prune the five stages:
-    ``FusedMultiHeadAttention.from_attention(prune_heads(fused.to_attention(), keep))``.
+    also with rotary positions; of a fused attention prune ``to_attention()``. A KV head goes
+    with the last of the query heads that read it, and the groups that stay must be of one size.
+    Dtype, device, mode and what is frozen come along.
 
     Raises ``ValueError`` for a keep that is empty, names a head twice or one that is not there,
-    or leaves groups of different sizes, and for a stage that is not a standard one or to which
-    something was added; ``TypeError`` for a keep that holds no whole numbers (a mask of
-    booleans, say), and for another attention.
+    or leaves groups of different sizes, and for a stage that is not a standard one or was
+    changed; ``TypeError`` for a keep of other things than whole numbers, and for another
+    attention.
 
     >>> import torch
     >>> mha, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
