@@ -207,7 +207,7 @@ def test_a_model_without_such_an_attention_is_refused():
     for call, words in (
         (
             convert.replace_attentions,
-            "Linear has no attention to exchange; LlamaAttention, Mis",
+            "Linear has no attention to exchange; LlamaAttention, M",
         ),
         (
             convert.restore_attentions,
