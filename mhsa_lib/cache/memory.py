@@ -289,8 +289,8 @@ class Call:
         self._write(memory, new, axis)
         return seen
 
-    def commit(self) -> None:
-        """Let the tokens count; ``RuntimeError`` if another call has done so meanwhile."""
+    def check(self) -> None:
+        """Raise what ``commit`` would: ``RuntimeError`` if another call changed the cache."""
         self._check_alone()
         made, kept = sorted(self.wires), sorted(self.state.wires)
         if not made or (any(self.state.ends) and made != kept):
@@ -298,6 +298,10 @@ class Call:
                 f"the pass made the wires {made}, but the cache keeps {kept}, so it would have "
                 f"a gap; a stage that names wires in cached has to run in every pass."
             )
+
+    def commit(self) -> None:
+        """Let the tokens count."""
+        self.check()
         _, _, _, batch, device, clean = self.state
         clean = clean or self.clears
         self.cache._state = State(self.wires, self.axes, self.later, batch, device, clean)
