@@ -22,8 +22,7 @@ import jaxtyping
 from torch import Tensor, nn
 
 from mhsa_lib import _torch_private, checks, shapes
-from mhsa_lib.cache.memory import Call, KVCache
-from mhsa_lib.cache.positions import whole_numbers
+from mhsa_lib.cache.memory import Call, KVCache, whole_numbers
 from mhsa_lib.execution_mode import is_transformed
 from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.tracing.find import find_attentions
@@ -142,9 +141,7 @@ def _check_stages(model: nn.Module, attentions: dict[str, Any]) -> None:
             if hasattr(module, "to_attention") or isinstance(module, nn.MultiheadAttention):
                 odd[path] = f"{type(module).__name__} shows no stages"
     if odd:
-        paths = [path for path in odd if path]
-        more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-        where = f"{', '.join(paths[:3])}{more}: " if len(attentions) > 1 else ""
+        where = f"{checks.few([*odd])}: " if len(attentions) > 1 else ""
         raise TypeError(
             f"{where}kv_cache needs forward(x, context, mask), attend(q, k, v, mask), and "
             f"Stages that name in cached what later tokens need, as Split does with k_heads "

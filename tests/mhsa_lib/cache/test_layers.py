@@ -109,6 +109,9 @@ def test_every_layer_keeps_its_own_wires_under_its_path():
         for name in ("k_heads", "v_heads"):
             assert_close(cache.wires[f"layers.{i}.attention.{name}"], wires[name])
     assert len(cache.wires) == 2 * N_LAYERS
+    path = "layers.{}.attention.{}_heads (2, 3, 4, 4)".format
+    shown = ", ".join([path(0, "k"), path(0, "v"), path(1, "k")])
+    assert repr(cache) == f"KVCache(4 tokens, 4,608 bytes: {shown} and 3 more)"
 
 
 def test_a_model_with_one_attention_decodes_as_that_attention():
@@ -269,6 +272,22 @@ def test_a_layer_whose_weights_changed_is_refused_with_its_context():
         assert cache.n_tokens == 1
 
 
+class Lazy(MultiHeadAttention):
+    """Leaves its split out."""
+
+    def forward(self, x, context=None, mask=None):
+        return self.W_O(self.project(x, context)[0])
+
+
+@pytest.mark.bothways
+def test_tokens_do_not_count_if_the_context_cannot_be_kept():
+    decoder, text, memory = model("plain", cross=lambda: Lazy(12, 3)), ids(2, 1), rand(2, 5, 12)
+    with kv_cache(decoder, context=memory) as cache:
+        with pytest.raises(ValueError, match="the pass made 0 wires, the cache keeps 0"):
+            decoder(text, memory)
+        assert (cache.n_tokens, cache.wires) == (0, {})
+
+
 # --- refused ---------------------------------------------------------------------------------
 
 
@@ -352,7 +371,11 @@ def test_a_layer_that_is_left_out_or_runs_twice_is_refused(times):
             return x
 
         layer.forward = again
-        words = "so it would have a gap" if not times else r"layers\.1\..*' came as .*, once"
+        words = r"layers\.1\.attention\.k_rotated' came as .*, once"
+        if not times:
+            words = (
+                r"keeps 6, and they differ in layers\.1\.attention\.k_rotated, layers\.1\.att"
+            )
         with pytest.raises(ValueError, match=words):
             decoder(text[:, 3:])
         del layer.forward
