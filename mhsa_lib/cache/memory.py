@@ -296,8 +296,8 @@ class Call:
             differ = checks.few(sorted(made ^ kept)) or "nothing"
             raise ValueError(
                 f"the pass made {len(made)} wires, the cache keeps {len(kept)}, and they "
-                f"differ in {differ}, so it would have a gap; a stage that names wires in cached "
-                f"has to run in every pass."
+                f"differ in {differ}, so it would have a gap; a stage that names wires in "
+                f"cached has to run in every pass."
             )
 
     def commit(self) -> None:
