@@ -136,10 +136,15 @@ def _check_stages(model: nn.Module, attentions: dict[str, Any]) -> None:
                 f"Stage is {plain}"
             )
     if len(attentions) > 1:
-        # One that decodes without the cache would attend to the new tokens alone.
+        # One without the cache would attend to the new tokens alone. That of another library
+        # is known by its name only.
         for path, module in model.named_modules():
-            if hasattr(module, "to_attention") or isinstance(module, nn.MultiheadAttention):
-                odd[path] = f"{type(module).__name__} shows no stages"
+            name = type(module).__name__
+            is_foreign = name.endswith("Attention") and not stages_of(module)
+            if is_foreign or hasattr(module, "to_attention"):
+                odd[path] = (
+                    f"{name} shows no stages, which to_attention() or a conversion gives"
+                )
     if odd:
         where = f"{checks.few([*odd])}: " if len(attentions) > 1 else ""
         raise TypeError(

@@ -5,6 +5,8 @@ import itertools
 import pytest
 import torch
 from torch import nn
+from transformers import LlamaConfig
+from transformers.models.llama.modeling_llama import LlamaAttention
 
 from mhsa_lib import (
     FusedMultiHeadAttention,
@@ -310,11 +312,15 @@ UNCACHED = {
     "fused": (
         dict.fromkeys(range(4), lambda: FusedMultiHeadAttention(12, 3)),
         r"^layers\.0\.attention, layers\.1.*, layers\.2\.attention and 1 more: .*; "
-        r"FusedMultiHeadAttention shows no stages\.",
+        r"FusedMultiHeadAttention shows no stages, which to_attention\(\) or a conv",
     ),
     "of torch": (
         {2: lambda: nn.MultiheadAttention(12, 3)},
-        r"^layers\.2\.attention: kv_cache needs .*; MultiheadAttention shows no stages\.",
+        r"^layers\.2\.attention: kv_cache needs .*; MultiheadAttention shows no stages, which",
+    ),
+    "of transformers": (
+        {0: lambda: LlamaAttention(LlamaConfig(hidden_size=12, num_attention_heads=3), 0)},
+        r"^layers\.0\.attention: kv_cache needs .*; LlamaAttention shows no stages, which",
     ),
 }
 
