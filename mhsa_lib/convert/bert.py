@@ -14,14 +14,17 @@ from mhsa_lib.convert.verification import additive, converted
 
 # Models with the same parts may have further inputs, which a comparison that does not pass
 # them would not see (RoFormer's positions, LayoutLMv3's boxes). So these are named.
-CLASSES = full_names(
-    "bert:Bert roberta:Roberta electra:Electra align:AlignText altclip:AltRoberta "
-    "bert_generation:BertGeneration blip_text:BlipText bridgetower:BridgeTower "
-    "camembert:Camembert chinese_clip:ChineseCLIPText clap:ClapText "
-    "data2vec_text:Data2VecText ernie:Ernie git:Git layoutlm:LayoutLM markuplm:MarkupLM "
-    "megatron_bert:MegatronBert rembert:RemBert roberta_prelayernorm:RobertaPreLayerNorm "
-    "roc_bert:RoCBert splinter:Splinter superglue:SuperGlue tapas:Tapas "
-    "visual_bert:VisualBert xlm_roberta:XLMRoberta xlm_roberta_xl:XLMRobertaXL xmod:Xmod"
+CLASSES = (
+    *full_names(
+        "bert:Bert roberta:Roberta electra:Electra align:AlignText altclip:AltRoberta "
+        "bert_generation:BertGeneration blip_text:BlipText bridgetower:BridgeTower "
+        "camembert:Camembert canine:Canine chinese_clip:ChineseCLIPText clap:ClapText "
+        "data2vec_text:Data2VecText ernie:Ernie git:Git layoutlm:LayoutLM markuplm:MarkupLM "
+        "megatron_bert:MegatronBert rembert:RemBert roberta_prelayernorm:RobertaPreLayerNorm "
+        "roc_bert:RoCBert splinter:Splinter superglue:SuperGlue tapas:Tapas "
+        "visual_bert:VisualBert xlm_roberta:XLMRoberta xlm_roberta_xl:XLMRobertaXL xmod:Xmod"
+    ),
+    "transformers.models.lxmert.modeling_lxmert.LxmertSelfAttentionLayer",
 )
 
 
@@ -32,10 +35,16 @@ def from_bert(source: Any, *, verify: bool = True) -> MultiHeadAttention:
     ``convert.from_bert(m)(x, context)`` the same of ``m.self(x, context)`` where that is a
     cross-attention. Masks are not part of the weights: give ours the one that the model makes.
 
-    Raises as ``mhsa_lib.convert`` says, and ``ValueError`` for relative positions.
+    Raises as ``mhsa_lib.convert`` says, and ``ValueError`` for relative positions and for the
+    chunks of CANINE's local attention.
     """
     outside = ("output.LayerNorm.", "LayerNorm.", "ln.", "self_attn_layer_norm.")
     read = Source(source, CLASSES, "from_bert", (*outside, "output.dropout."))
+    if getattr(source, "local", False):
+        raise ValueError(
+            "local=True lets a token attend to its chunk only; only CANINE's global layers are "
+            "converted."
+        )
     inputs = "context" if getattr(source, "is_cross_attention", False) else "x"
     return converted(read, _build, _run, inputs=(inputs,), verify=verify)
 
@@ -58,10 +67,12 @@ def _build(source: Source) -> MultiHeadAttention:
 
 
 def _run(source: Any, x: Tensor, context: Tensor, allowed: Tensor | None) -> Tensor:
+    names = signature(type(source.self).forward).parameters
     given: dict[str, Any] = {"attention_mask": additive(allowed, x.dtype)}
-    if context is not x:
-        # BLIP has a name of its own for the mask of a context.
-        if "encoder_attention_mask" in signature(type(source.self).forward).parameters:
-            given = {"encoder_attention_mask": given["attention_mask"]}
-        given["encoder_hidden_states"] = context
+    if context is not x and "encoder_attention_mask" in names:
+        given = {"encoder_attention_mask": given["attention_mask"]}
+    for name in ("to_tensor", "context", "encoder_hidden_states"):
+        # CANINE and LXMERT take keys apart from queries in self-attention too.
+        if name in names and (context is not x or name != "encoder_hidden_states"):
+            given[name] = context
     return source.output.dense(source.self(x, **given)[0])

@@ -3,7 +3,7 @@
 Source: Touvron et al., "Llama 2", arXiv 2307.09288; Grattafiori et al., "The Llama 3 Herd of
 Models", section 3.2, arXiv 2407.21783; Qwen Team, "Qwen3", section 2, arXiv 2505.09388; Gemma
 Team, "Gemma 2", arXiv 2408.00118, and "Gemma 3", arXiv 2503.19786; Abdin et al., "Phi-3", arXiv
-2404.14219; OpenAI, "gpt-oss", arXiv 2508.10925.
+2404.14219; OLMo Team, "2 OLMo 2 Furious", arXiv 2501.00656; OpenAI, "gpt-oss", 2508.10925.
 """
 
 from typing import Any
@@ -11,16 +11,17 @@ from typing import Any
 from torch import nn
 
 from mhsa_lib import copying
-from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, SinkAttend
+from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.convert.rope_config import rotary, run_with_rotation
 from mhsa_lib.convert.source import Source, fill, full_names, write
 from mhsa_lib.convert.verification import compare, converted
 from mhsa_lib.rope.rotary import HALVES, RotarySplit
+from mhsa_lib.stages import Project
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention
 
 CLASSES = full_names(
     "llama:Llama mistral:Mistral qwen2:Qwen2 qwen3:Qwen3 gemma:Gemma gemma2:Gemma2 "
-    "gemma3:Gemma3 phi3:Phi3 gpt_oss:GptOss"
+    "gemma3:Gemma3 phi3:Phi3 olmo2:Olmo2 gpt_oss:GptOss"
 )
 
 
@@ -34,6 +35,7 @@ def from_llama(source: Any, *, verify: bool = True) -> GroupedQueryAttention:
     Gemma2               scores under a cap: ``llama_stages.CappedAttend``
     Gemma3               norms of every head; positions of the kind of its layer
     Phi3                 one packed map; ``rope.PartialRotary`` where a part of a head turns
+    Olmo2                norms of all heads together: ``llama_stages.NormedProject``
     GptOss               sinks: ``llama_stages.SinkAttend``, whose weights sum to less than 1
     ===================  ==================================================================
 
@@ -71,13 +73,17 @@ def _build(source: Source) -> GroupedQueryAttention:
     n_heads, n_kv_heads = d_heads // d_head, d_kv_heads // d_head
     norms = {name: _norm(m, name) for name in ("q_norm", "k_norm") if hasattr(m, name)}
     rotation = rotary(m.config, d_head, HALVES, layer_type=getattr(m, "layer_type", None))
+    project, of_heads = Project(d_model, d_heads, d_kv_heads), norms
+    if source.name == "Olmo2Attention":
+        project, of_heads = NormedProject(d_model, d_heads, d_kv_heads, **norms), {}
     output, b_O = source.linear("o_proj")
     attention = GroupedQueryAttention(
         d_model,
         n_heads,
         n_kv_heads,
         d_head=d_head,
-        split=RotarySplit(n_heads, rotation, n_kv_heads, **norms),
+        project=project,
+        split=RotarySplit(n_heads, rotation, n_kv_heads, **of_heads),
         attend=_attend(source, n_heads),
     )
     fill(attention, [*weights, output], [*biases, b_O])
@@ -159,8 +165,9 @@ def _fill_back(into: Any, attention: GroupedQueryAttention) -> Any:
         write(to.weight, *[W.weight for W in parts])
         if to.bias is not None:
             write(to.bias, *[W.bias for W in parts])
-    # Norms of heads and sinks have the same names there.
-    for stage in (attention.split, attention.attend):
+    # Norms and sinks have the same names there.
+    for stage in (project, attention.split, attention.attend):
         for name, parameter in stage.named_parameters():
-            write(into.get_parameter(name), parameter)
+            if not name.startswith("W_"):
+                write(into.get_parameter(name), parameter)
     return into

@@ -1,16 +1,19 @@
-"""Stages of some of Llama's relatives: soft-capped scores, sinks, and another norm.
+"""Stages of some of Llama's relatives: soft-capped scores, sinks, and other norms.
 
 Sources: Gemma Team, "Gemma 2", section 2, arXiv 2408.00118 (cap); OpenAI, "gpt-oss model card",
-section 2, arXiv 2508.10925, after Xiao et al., arXiv 2309.17453 (sinks).
+section 2, arXiv 2508.10925, after Xiao et al., arXiv 2309.17453 (sinks); OLMo Team, "2 OLMo 2
+Furious", section 3.3, arXiv 2501.00656 (norms of queries and keys).
 """
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from mhsa_lib import checks, functional
-from mhsa_lib.shapes import Heads, Mask, Queries, Scores, Weights
+from mhsa_lib.shapes import Heads, KeyRows, Mask, Queries, QueryRows, Scores, ValueRows, Weights
+from mhsa_lib.stages import Project
 from mhsa_lib.variants.grouped import GroupedAttend
 
 
@@ -68,6 +71,29 @@ class SinkAttend(GroupedAttend):
     def normalise(self, scores: Scores, mask: Mask | None) -> Weights:
         """Return a softmax over keys and sink, without the share of the sink."""
         return functional.softmax_with_sinks(scores, self.sinks, mask)
+
+
+class NormedProject(Project):
+    """Queries and keys of all heads are normed together, before they are split (OLMo 2).
+
+    ``q_norm`` and ``k_norm`` see all dimensions of q and of k; the rest is as in ``Project``.
+    With identities it is ``Project``.
+
+    >>> project = NormedProject(8, 4, 2, q_norm=nn.RMSNorm(4), k_norm=nn.RMSNorm(2))
+    >>> q, k, v = project(*[torch.randn(5, 8)] * 2)
+    >>> q.square().mean(dim=-1).round(decimals=2).tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0]
+    """
+
+    def __init__(
+        self, *sizes: int, q_norm: nn.Module, k_norm: nn.Module, **options: Any
+    ) -> None:
+        super().__init__(*sizes, **options)
+        self.q_norm, self.k_norm = q_norm, k_norm
+
+    def forward(self, x: Tensor, context: Tensor) -> tuple[QueryRows, KeyRows, ValueRows]:
+        q, k, v = super().forward(x, context)
+        return self.q_norm(q), self.k_norm(k), v
 
 
 class GemmaNorm(nn.RMSNorm):

@@ -42,6 +42,7 @@ def converted(
     *,
     inputs: Collection[str],
     verify: bool,
+    length: int = LENGTH,
 ) -> Attention:
     """Return what ``build`` makes of a source, in its mode, compared with it if ``verify``."""
     try:
@@ -53,11 +54,13 @@ def converted(
     source.nothing_left()
     ours.train(source.module.training)
     if verify:
-        compare(source.module, ours, run, inputs)
+        compare(source.module, ours, run, inputs, length)
     return ours
 
 
-def compare(theirs: nn.Module, ours: nn.Module, run: Run, inputs: Collection[str]) -> None:
+def compare(
+    theirs: nn.Module, ours: nn.Module, run: Run, inputs: Collection[str], length: int = LENGTH
+) -> None:
     """Raise ``ValueError`` unless both compute the same on random input.
 
     ``inputs`` says what they take: "x" alone, "context", or "causal" where the model of theirs
@@ -67,7 +70,7 @@ def compare(theirs: nn.Module, ours: nn.Module, run: Run, inputs: Collection[str
     name = type(theirs).__name__
     try:
         with torch.random.fork_rng(devices=[]), torch.no_grad():
-            differences = list(_differences(theirs, ours, run, inputs))
+            differences = list(_differences(theirs, ours, run, inputs, length))
     except Exception as error:  # whatever a forward that we do not know may raise
         raise ValueError(
             f"{name} could not be compared with its conversion: it ended in "
@@ -85,7 +88,7 @@ def compare(theirs: nn.Module, ours: nn.Module, run: Run, inputs: Collection[str
 
 
 def _differences(
-    theirs: nn.Module, ours: Any, run: Run, inputs: Collection[str]
+    theirs: nn.Module, ours: Any, run: Run, inputs: Collection[str], length: int
 ) -> Iterator[tuple[str, Tensor, Tensor]]:
     """Yield for every case how far apart the outputs are, and the largest output."""
     theirs, ours = (copying.copied(m).to("cpu", torch.float64) for m in (theirs, ours))
@@ -94,7 +97,7 @@ def _differences(
         for name in {"p", "dropout", "attention_dropout"} & vars(module).keys():
             if isinstance(getattr(module, name), float):
                 setattr(module, name, 0.0)
-    cases = _cases(ours, inputs)
+    cases = _cases(ours, inputs, length)
     # Dropout is off, so training must make no difference; one case is enough to see it.
     for mode, some in {"evaluation": cases, "training": cases[:1]}.items():
         theirs.train(mode == "training"), ours.train(mode == "training")
@@ -109,9 +112,9 @@ def _differences(
             yield compared, (y - expected).abs(), expected.abs().max()
 
 
-def _cases(ours: Any, inputs: Collection[str]) -> list[tuple[str, Tensor, Tensor, Any]]:
+def _cases(ours: Any, inputs: Collection[str], n: int) -> list[tuple[str, Tensor, Tensor, Any]]:
     """Return what is compared: its name, x, context (x itself for self-attention) and mask."""
-    n, generator = LENGTH, torch.Generator().manual_seed(0)
+    generator = torch.Generator().manual_seed(0)
     x, context = (
         torch.randn(2, length, width, generator=generator, dtype=torch.float64, device="cpu")
         for length, width in ((n, ours.d_model), (n + 1, ours.d_context))
@@ -121,7 +124,7 @@ def _cases(ours: Any, inputs: Collection[str]) -> list[tuple[str, Tensor, Tensor
     # Fresh weights give scores near 0, where a wrong scale or cap moves next to nothing. So one
     # input is scaled to scores of size 3, and one is left alone, where eps of a norm counts.
     far = x * (3 / wires["scores"].std().clamp(min=1e-6)).sqrt().clamp(1, 100)
-    padded, longer = (masks.key_padding([length, n - 5]) for length in (n, n + 1))
+    padded, longer = (masks.key_padding([length, max(1, n - 5)]) for length in (n, n + 1))
     cases: dict[str, list[Any]] = {
         "causal": [
             ("self-attention under a causal mask", far, far, masks.causal),

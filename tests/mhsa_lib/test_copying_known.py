@@ -2,7 +2,9 @@
 
 import pytest
 import torch
-from transformers.pytorch_utils import Conv1D
+from torch import nn
+from transformers import ImageGPTConfig
+from transformers.models.imagegpt.modeling_imagegpt import ImageGPTAttention
 
 from mhsa_book import conversions
 from mhsa_book.conversions.to_plain import unshared
@@ -12,7 +14,11 @@ from mhsa_lib.stages import Project, Split
 from mhsa_lib.variants import MixtureOfHeadAttention, OverlappedAttention
 from tests.helpers.drawn import mha, rand
 from tests.helpers.refusing import fuse, refuses
-from tests.mhsa_lib.convert.sources import gpt2
+from tests.mhsa_lib.convert.foreign import random
+
+
+def image_gpt() -> nn.Module:
+    return random(ImageGPTAttention, [ImageGPTConfig(n_embd=12, n_head=3)])
 
 
 def test_a_router_beside_the_stages_is_refused():
@@ -44,10 +50,13 @@ def test_a_class_whose_forward_was_patched_is_refused(monkeypatch):
     )
 
 
-def test_a_patched_class_inside_a_source_is_refused(monkeypatch):
-    monkeypatch.setattr(Conv1D, "forward", lambda self, x: 2 * (x @ self.weight) + self.bias)
-    words = "GPT2Attention and its conversion differ by "
-    refuses(lambda: convert.from_gpt2(gpt2(3, 4)), words)
+def test_a_class_with_another_patched_method_is_refused(monkeypatch):
+    source = image_gpt()
+    monkeypatch.setattr(type(source), "_attn", lambda self, q, k, v, *args: (v, None))
+    refuses(
+        lambda: convert.from_gpt2(source),
+        "ImageGPTAttention and its conversion differ by ",
+    )
 
 
 def test_its_own_method_as_an_attribute_is_no_other():

@@ -12,7 +12,7 @@ from tests.mhsa_lib.attack.problem import fill
 from tests.mhsa_lib.attack.sources import Source
 from tests.mhsa_lib.attack.transformers_classes import built, classes, drawn_config
 
-GPTS = ("gpt2:GPT2", "decision_transformer:DecisionTransformerGPT2")
+GPTS = ("gpt2:GPT2", "imagegpt:ImageGPT", "decision_transformer:DecisionTransformerGPT2")
 GPTS = (*GPTS, "gpt_bigcode:GPTBigCode", "gpt2:GPT2", "gpt2:GPT2")
 
 

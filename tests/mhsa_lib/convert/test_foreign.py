@@ -7,6 +7,8 @@ import torch
 from torch import nn
 from transformers import BertConfig
 from transformers.models.bert.modeling_bert import BertAttention
+from transformers.models.canine.configuration_canine import CanineConfig
+from transformers.models.canine.modeling_canine import CanineAttention
 
 from mhsa_lib import convert
 from tests.helpers.drawn import rand
@@ -52,6 +54,12 @@ def test_bert_with_positions_in_the_scores_is_refused():
     source = bert()
     source.self.distance_embedding = nn.Embedding(4, 4)
     refuses(lambda: convert.from_bert(source), "self.distance_embedding.weight has no place in")
+
+
+def test_local_chunks_of_canine_are_refused():
+    config = CanineConfig(hidden_size=12, num_attention_heads=3)
+    source = CanineAttention(config, local=True)
+    refuses(lambda: convert.from_bert(source), "local=True lets a token attend to its chunk")
 
 
 @five

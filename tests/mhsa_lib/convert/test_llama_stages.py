@@ -4,10 +4,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import functional, masks, trace
-from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, SinkAttend
+from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
+from mhsa_lib.stages import Project
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.helpers.drawn import filled, rand
 
@@ -65,6 +67,19 @@ def test_sinks_take_masks_of_every_shape(shape):
     attention, x, mask = grouped(attend=SinkAttend(1.0, 6)), rand(2, 5, 12), rand(*shape) > 0
     whole = mask.expand(2, 6, 5, 5)
     assert_close(attention(x, mask=mask), attention(x, mask=whole))
+
+
+def test_norms_of_all_heads_come_before_the_split():
+    project = NormedProject(12, 12, 4, q_norm=nn.RMSNorm(12), k_norm=nn.RMSNorm(4))
+    attention, x = grouped(project=project), rand(2, 5, 12)
+    plain = Project(12, 12, 4).double()
+    plain.load_state_dict(project.state_dict(), strict=False)
+    q, k, v = plain(x, x)
+    found = attention.project(x, x)
+    for rows, normed, norm in ((q, found[0], project.q_norm), (k, found[1], project.k_norm)):
+        size = (rows.square().mean(dim=-1, keepdim=True) + torch.finfo(rows.dtype).eps).sqrt()
+        assert_close(normed, rows / size * norm.weight)
+    assert torch.equal(found[2], v)
 
 
 def test_the_gain_of_gemmas_norm_is_one_more_than_its_weight():

@@ -138,6 +138,10 @@ def no_norm(ours):
     ours.split.q_norm = nn.Identity()
 
 
+def no_wide_norm(ours):
+    ours.project.k_norm = nn.Identity()
+
+
 def eps(ours):
     ours.split.k_norm.eps = 0.1
 
@@ -159,6 +163,7 @@ MISTAKES = [
     ("from_llama", "qwen3", no_norm),
     ("from_llama", "qwen3", eps),
     ("from_llama", "gemma3", no_norm),
+    ("from_llama", "olmo2", no_wide_norm),
     ("from_llama", "gemma2", cap),
     ("from_llama", "gpt_oss", no_sinks),
 ]

@@ -1,9 +1,10 @@
 """Stages of Llama's relatives, and positions that turn in another way."""
 
 import torch
+from torch import nn
 
 from mhsa_lib import MultiHeadAttention
-from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, SinkAttend
+from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.rope.rotary import PartialRotary, Rotary, RotarySplit
 from mhsa_lib.rope.scaling import YarnScaling
 from mhsa_lib.variants import GroupedQueryAttention
@@ -28,9 +29,20 @@ def unsunk(attention: MultiHeadAttention) -> MultiHeadAttention:
     return made
 
 
+def unnormed(attention: MultiHeadAttention) -> MultiHeadAttention:
+    norms = {"q_norm": nn.Identity(), "k_norm": nn.Identity()}
+    bias = attention.W_O.bias is not None
+    return loaded(attention, project=NormedProject(12, 12, 12, bias=bias, **norms))
+
+
 def unturned(attention: MultiHeadAttention) -> MultiHeadAttention:
     """Every pair stands still."""
     return loaded(attention, split=RotarySplit(3, Rotary(4, scaling=torch.zeros_like)))
+
+
+def normed() -> GroupedQueryAttention:
+    norms = {"q_norm": nn.RMSNorm(12), "k_norm": nn.RMSNorm(4)}
+    return GroupedQueryAttention(12, 3, 1, project=NormedProject(12, 12, 4, **norms))
 
 
 def turned(rotary: Rotary, **norms) -> GroupedQueryAttention:
@@ -49,6 +61,7 @@ VARIANTS = [
         unsunk,
         distributes=False,
     ),
+    Variant("NormedProject", normed, unnormed),
     Variant(
         "PartialRotary, YaRN, GemmaNorm",
         lambda: turned(

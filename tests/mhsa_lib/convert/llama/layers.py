@@ -19,9 +19,10 @@ KINDS = {
     "gemma2": ("Gemma2", "Gemma2Config"),
     "gemma3": ("Gemma3", "Gemma3TextConfig"),
     "phi3": ("Phi3", "Phi3Config"),
+    "olmo2": ("Olmo2", "Olmo2Config"),
     "gpt_oss": ("GptOss", "GptOssConfig"),
 }
-NO_WIDTH = {"qwen2", "phi3"}  # their configurations have no width of a head
+NO_WIDTH = {"qwen2", "phi3", "olmo2"}  # their configurations have no width of a head
 each = pytest.mark.parametrize("kind", KINDS)
 both = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 PLAIN = {"rope_type": "default", "rope_theta": 100.0}

@@ -6,7 +6,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, convert, masks, trace
-from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, SinkAttend
+from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.rope.rotary import PartialRotary, Rotary
 from mhsa_lib.variants.grouped import GroupedSplit
 from tests.helpers.drawn import rand
@@ -65,6 +65,13 @@ def test_phi_3_may_turn_a_part_of_every_head(share):
     close(ours(x, mask=masks.causal), theirs(module, x)[0])
 
 
+def test_olmo_2_norms_all_heads_together():
+    ours = convert.from_llama(source("olmo2"))
+    assert type(ours.project) is NormedProject
+    assert ours.project.q_norm.weight.shape == (24,)
+    assert isinstance(ours.split.q_norm, nn.Identity)
+
+
 def test_gpt_oss_leaves_a_part_of_every_row_to_its_sink():
     module, x = source("gpt_oss"), rand(2, 6, 12)
     ours = convert.from_llama(module)
@@ -93,9 +100,10 @@ def test_a_layer_that_is_set_to_leave_out_what_differs_is_refused(kind, part):
     convert.from_llama(module)
 
 
-@pytest.mark.parametrize("kind", ["gemma2", "gpt_oss", "qwen3", "phi3"])
+@pytest.mark.parametrize("kind", ["gemma2", "olmo2", "gpt_oss", "qwen3", "phi3"])
 def test_what_differs_has_no_fused_form(kind):
     stage = {"gemma2": "attend=CappedAttend", "gpt_oss": "attend=SinkAttend"}
+    stage |= {"olmo2": "project=NormedProject"}
     ours = convert.from_llama(source(kind))
     words = f"{stage.get(kind, 'split=RotarySplit')} has no fused form"
     if kind in stage:  # the refusal of the positions would hide that of the stage
