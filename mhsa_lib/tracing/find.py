@@ -1,33 +1,47 @@
-"""Find the attention that a tool is meant for."""
+"""Find the attentions that a tool is meant for."""
 
 from torch import nn
 
 from mhsa_lib.stages import Stage, stages_of
 
 
-def the_attention(model: nn.Module) -> Stage:
-    """Return the only attention of ours in a model.
+def find_attentions(model: nn.Module) -> dict[str, Stage]:
+    """Return the attentions of ours in a model by their paths; "" is the model itself.
 
-    Raises ``ValueError`` if the model has none, or several; then with the paths of all.
+    They are the stages that are inside no other. One that is registered at several paths has
+    the first. Raises ``ValueError`` if there is none.
+
+    >>> from mhsa_lib import MultiHeadAttention
+    >>> list(find_attentions(nn.Sequential(nn.LayerNorm(12), MultiHeadAttention(12, 3))))
+    ['1']
+    """
+    outermost: dict[str, Stage] = {}
+    for path, stage in stages_of(model).items():  # what holds others comes before them
+        if not any(not other or path.startswith(f"{other}.") for other in outermost):
+            outermost[path] = stage
+    if not outermost:
+        raise ValueError(
+            f"{type(model).__name__} holds no stages of mhsa_lib; to_attention() of a fused "
+            f"one and mhsa_lib.convert give them, trace_ops(model, x) shows what any does."
+        )
+    return outermost
+
+
+def the_attention(model: nn.Module) -> Stage:
+    """Return the only attention of ours in a model; ``ValueError`` if it has none, or several.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> mha = MultiHeadAttention(12, 3)
     >>> the_attention(nn.Sequential(nn.LayerNorm(12), mha)) is mha
     True
     """
-    stages = stages_of(model)
-    if "" in stages:  # the model itself, and everything is inside it
-        return stages[""]
-    outermost = [p for p in stages if not any(p.startswith(f"{other}.") for other in stages)]
-    name = type(model).__name__
-    if not outermost:
+    attentions = find_attentions(model)
+    path, *others = attentions
+    if others:
+        more = f" and {len(others) - 2} more" if len(others) > 2 else ""
         raise ValueError(
-            f"{name} holds no stages of mhsa_lib; to_attention() of a fused one and "
-            f"mhsa_lib.convert give them, trace_ops(model, x) shows what any module does."
+            f"{type(model).__name__} holds {len(attentions)} attentions; choose one of "
+            f"{', '.join([path, *others[:2]])}{more}, for example "
+            f"trace(model.get_submodule({path!r}))."
         )
-    if len(outermost) > 1:
-        raise ValueError(
-            f"{name} holds {len(outermost)} attentions; choose one of {', '.join(outermost)}, "
-            f"for example trace(model.get_submodule({outermost[0]!r}))."
-        )
-    return stages[outermost[0]]
+    return attentions[path]

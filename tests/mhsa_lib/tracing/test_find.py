@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, edit, trace
+from mhsa_lib.tracing.find import find_attentions, the_attention
 from tests.helpers.drawn import mha, rand
 from tests.mhsa_lib.tracing.names import NAMES
 
@@ -43,6 +44,26 @@ def test_several_attentions_are_refused_with_the_paths_to_choose_from():
     with trace(model.layers[1]) as wires:
         model(rand(5, 12))
     assert list(wires) == NAMES
+
+
+def test_of_many_attentions_three_are_named_and_the_others_counted():
+    words = r"30 attentions; choose one of layers\.0, layers\.1, layers\.2 and 27 more, for ex"
+    with pytest.raises(ValueError, match=words):
+        the_attention(Block(*(mha() for _ in range(30))))
+    with pytest.raises(ValueError, match=r"of layers\.0, layers\.1, layers\.2, for ex"):
+        the_attention(Block(mha(), mha(), mha()))
+
+
+def test_attentions_are_found_by_their_paths_and_their_stages_are_none():
+    attention = mha()
+    assert find_attentions(attention) == {"": attention}
+    first, last, shared = mha(), mha(), mha()
+    model = nn.Sequential(Block(first, nn.Linear(12, 12), shared), shared, last)
+    expected = {"0.layers.0": first, "0.layers.2": shared, "2": last}
+    assert find_attentions(model) == expected
+    # A path that begins with the same letters is no path inside.
+    model = nn.ModuleDict({"self": first, "self_2": last})
+    assert find_attentions(model) == {"self": first, "self_2": last}
 
 
 MODELS = {
