@@ -109,6 +109,21 @@ def attend_by_definition(call: Call) -> HeadOutputs:
     return functional.mix(F.dropout(weights, call.dropout), v)
 
 
+FEWEST_TRAINED, MOST_TRAINED = 16, 128
+"""Tokens in bfloat16 on a CPU for which the backward pass of products is several times as fast
+as SDPA's. Beyond 128 the weights, kept for it, take more memory than q, k, v and z."""
+
+
+def _explicit_unsupported_reason(call: Call) -> str | None:
+    if not call.q.is_cpu or call.q.dtype is not torch.bfloat16:
+        return "not bfloat16 on a CPU"
+    learns = torch.is_grad_enabled() and any(t.requires_grad for t in (call.q, call.k, call.v))
+    few, many = min(call.n_query, call.n_key), max(call.n_query, call.n_key)
+    if learns and few >= FEWEST_TRAINED and many <= MOST_TRAINED:
+        return None
+    return f"not {FEWEST_TRAINED} to {MOST_TRAINED} tokens, with gradients"
+
+
 # --- sequences of different lengths ----------------------------------------------------------
 
 
@@ -150,7 +165,7 @@ TABLE = (
     sdpa.EMPTY,
     cpu.KEYS_FIRST,
     sdpa.ONE_QUERY,
-    cpu.EXPLICIT_WEIGHTS,
+    Kernel("explicit weights", _explicit_unsupported_reason, attend_by_definition),
     sdpa.UNMASKED,
     sdpa.CAUSAL,
     # More than a band: a boolean tensor, lengths, or a predicate of which nothing is known.
@@ -206,7 +221,7 @@ def explain(
     empty                the mask is more than a band
     keys first           not one query
     one query            not one query
-    explicit weights     not bfloat16
+    explicit weights     not bfloat16 on a CPU
     SDPA                 not every query attends to every key
     causal SDPA          the mask is more than a band
     FlexAttention        not on CUDA

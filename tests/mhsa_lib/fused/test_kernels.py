@@ -11,7 +11,6 @@ from torch.testing import assert_close
 
 from mhsa_lib import masks, trace_ops
 from mhsa_lib.fused import cpu, explain, kernels
-from mhsa_lib.fused.call import Call
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 4e-2}
 
@@ -153,13 +152,13 @@ def test_many_keys_are_those_that_fill_a_cache():
 
 @pytest.mark.parametrize("name", rules(70, 70))
 def test_explicit_weights_of_few_tokens(name):
-    """In bfloat16 the weights of few tokens are written out, trained or not."""
-    for n_query, n_key in ((70, 70), (66, 90)):
+    """In bfloat16 the weights of few tokens are written out in training, for gradients."""
+    for n_query, n_key in ((70, 70), (66, 90), (16, 128)):
         mask = rules(n_query, n_key).get(name, masks.causal & masks.prefix(1))
         q, k, v = heads(4, 4, n_query, n_key, torch.bfloat16)
-        call = Call.of(q, k, v, mask, scale=0.3)
-        reason = cpu.EXPLICIT_WEIGHTS.unsupported_reason(call)
-        assert (reason is None) == (call.band is not None)
+        assert explain(q, k, v, mask, scale=0.3).kernel == "explicit weights"
+        with torch.no_grad():
+            assert explain(q, k, v, mask, scale=0.3).kernel != "explicit weights"
         dense = None if mask is None else mask.dense(n_query, n_key)
         with torch.inference_mode():  # what it keeps has to serve gradients later
             kernels.attend(*(t.detach() for t in (q, k, v)), mask, scale=0.3)
