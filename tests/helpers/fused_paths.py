@@ -8,8 +8,7 @@ from mhsa_book.equivalence import comparison
 from mhsa_book.equivalence.peers import NotApplicableError
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
 from mhsa_lib.fused.call import Call
-from mhsa_lib.fused.cpu import attend_in_blocks
-from mhsa_lib.fused.kernels import attend_by_definition
+from mhsa_lib.fused.kernels import attend_by_definition, attend_in_blocks
 
 Kernel = Callable[..., Tensor]
 
