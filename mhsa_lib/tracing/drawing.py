@@ -16,11 +16,6 @@ class Step(Op):
 
     axes: dict[str, int | tuple[int, ...]]
 
-    @property
-    def per_pair(self) -> bool:
-        """Whether the wire has a number for every pair of a query and a key."""
-        return {"query", "key"} <= self.axes.keys()
-
 
 # Inline, so that a trace draws itself in every notebook without a stylesheet or a script. Text
 # and lines take the colour of the page, so it can be read in dark and in light.
@@ -28,7 +23,7 @@ CELL = "padding:.15em .5em;text-align:left;border:0;background:none"
 WORD = CELL + ";white-space:nowrap"
 NUMBER = WORD + ";text-align:right;font-variant-numeric:tabular-nums"
 STYLES = {
-    **dict.fromkeys(("wire", "axes", "result", "size"), WORD),
+    **dict.fromkeys(("wire", "axes", "result"), WORD),
     **dict.fromkeys(("bytes", "FLOPs"), NUMBER),
     "stride": WORD,
 }
@@ -37,31 +32,22 @@ STYLES = {
 
 def table(name: str, rows: list[Step]) -> str:
     """Return a table with a row per wire, for readers without colour and screen readers too."""
-    largest = max((row.bytes for row in rows), default=0) or 1
-    caption = (
-        f"Wires of {escape(name)}, in order of computation. Bars show bytes, the longest is "
-        f"{short(largest)}; filled bars have both a query and a key axis. FLOPs are those of "
-        "matrix products."
-    )
     head = "".join(f'<th scope="col" style="{STYLES[title]}">{title}</th>' for title in STYLES)
     return (
-        f'<div class="mhsa-ledger"><p style="margin:0 0 .3em">{caption}</p>'
+        f'<div class="mhsa-ledger"><p style="margin:0 0 .3em">Wires of {escape(name)}, in '
+        "order of computation. FLOPs are those of matrix products.</p>"
         f'<div role="region" tabindex="0" aria-label="Wires of {escape(name)}" '
         'style="overflow-x:auto;max-width:100%">'
         '<table style="border-collapse:collapse;font-size:.85em;color:inherit;margin:0">'
         f"<thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(_row(row, largest) for row in rows)}</tbody></table></div></div>"
+        f"<tbody>{''.join(_row(row) for row in rows)}</tbody></table></div></div>"
     )
 
 
-def _row(row: Step, largest: int) -> str:
-    filled = "currentColor" if row.per_pair else "transparent"
+def _row(row: Step) -> str:
     cells = {
         "axes": "".join(_chip(axis, size) for axis, size in row.axes.items()),
         "result": row.result,
-        "size": '<span aria-hidden="true" style="display:inline-block;height:.8em;'
-        f"min-width:1px;width:{6 * row.bytes / largest:.3f}em;border:1px solid currentColor;"
-        f'background:{filled};opacity:.7"></span>',
         "bytes": short(row.bytes),
         "FLOPs": short(row.flops),
         "stride": in_brackets(row.stride),
