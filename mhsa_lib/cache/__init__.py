@@ -6,5 +6,3 @@ as ``cache=``; ``kv_cache`` fills one from the five stages while a block runs.
 
 from mhsa_lib.cache.driving import kv_cache as kv_cache
 from mhsa_lib.cache.memory import KVCache as KVCache
-from mhsa_lib.cache.positions import left_padded as left_padded
-from mhsa_lib.cache.positions import right_padded as right_padded

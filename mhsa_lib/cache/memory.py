@@ -125,7 +125,8 @@ class KVCache:
         """In the block, calls bring tokens at these ``positions``, ``(*batch, token)``.
 
         -1 is padding, which takes no room, sees nothing and is not seen; the other tokens count
-        on from where each sequence ended. ``left_padded`` and ``right_padded`` make them.
+        on from where each sequence ended. Those of a first call are ``mask.cumsum(-1) * mask -
+        1``, where a tokenizer's mask is 1 for a token and 0 for padding.
 
         >>> cache, k = KVCache(), torch.randn(2, 3, 4, 8)
         >>> with cache.at([[0, 1, 2, 3], [0, 1, -1, -1]]):

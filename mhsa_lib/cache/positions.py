@@ -9,33 +9,6 @@ from torch import Tensor
 from mhsa_lib import checks
 
 
-def right_padded(lengths: Any, n_tokens: int | None = None) -> Tensor:
-    """Return the positions of sequences whose padding, -1, comes last: (sequence, token).
-
-    Raises ``ValueError`` for lengths that ``n_tokens``, by default the longest, cannot hold.
-
-    >>> right_padded([3, 1]).tolist()
-    [[0, 1, 2], [0, -1, -1]]
-    """
-    ends = whole_numbers("lengths", lengths)[:, None]
-    n_tokens = int(ends.max()) if n_tokens is None else n_tokens
-    if (ends < 0).any() or (ends > n_tokens).any():
-        raise ValueError(
-            f"lengths {ends.tolist()} do not fit {n_tokens} tokens; each is 0 to {n_tokens}."
-        )
-    token = torch.arange(n_tokens, device="cpu")
-    return torch.where(token < ends, token, -1)
-
-
-def left_padded(lengths: Any, n_tokens: int | None = None) -> Tensor:
-    """Return the positions of sequences whose padding comes first, as ``right_padded`` does.
-
-    >>> left_padded([3, 1]).tolist()
-    [[0, 1, 2], [-1, -1, 0]]
-    """
-    return right_padded(lengths, n_tokens).sort(dim=1).values  # -1 comes first
-
-
 def whole_numbers(name: str, numbers: Any) -> Tensor:
     """Return whole numbers on the CPU, where reading them waits for no device.
 

@@ -47,10 +47,9 @@ def from_llama(source: Any, *, verify: bool = True) -> GroupedQueryAttention:
     attends in both directions: no mask in its full layers, and ``|query - key| < w`` in the
     others, which is ``masks.custom(lambda q, k: (q - k).abs() < w)``.
 
-    Frequencies are plain or scaled as the configuration says: linear, proportional, dynamic,
-    llama3, yarn and longrope (``mhsa_lib.rope.scaling``). Dynamic and longrope ones depend on
-    the length of the text: equal is one pass, and decoding as long as cached keys need not be
-    rotated again; the call in which they would is refused.
+    Frequencies are plain or scaled as the configuration says: linear, llama3 or yarn
+    (``mhsa_lib.rope.scaling``). Scalings that depend on the length of the text, dynamic and
+    longrope, are refused: cached keys would have to be rotated again as it grows.
 
     Raises as ``mhsa_lib.convert`` says, and ``ValueError`` for a layer with a cap or sinks that
     is set to "sdpa", which leaves both out, or any that is set to a kernel for a GPU: call

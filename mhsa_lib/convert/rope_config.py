@@ -4,7 +4,6 @@ Read is the form of transformers 5, ``rope_parameters``, where kinds of layers d
 one kind. The library brings older names into it (``standardize_rope_params``).
 """
 
-import math
 import sys
 from collections.abc import Callable
 from copy import deepcopy
@@ -17,11 +16,8 @@ from torch import Tensor
 from mhsa_lib.convert.verification import additive
 from mhsa_lib.rope.rotary import Pairing, PartialRotary, Rotary
 from mhsa_lib.rope.scaling import (
-    DynamicScaling,
     LinearScaling,
     Llama3Scaling,
-    LongRopeScaling,
-    PartialScaling,
     YarnScaling,
     yarn_magnitude,
 )
@@ -40,16 +36,15 @@ def rotary(
     not known, or a number that it needs and the configuration lacks.
     """
     rope = _parameters(config, layer_type)
-    kind, share = rope["rope_type"], rope.get("partial_rotary_factor", 1.0)
-    rotated = width if kind == "proportional" else int(width * share)
+    kind, rotated = rope["rope_type"], int(width * rope.get("partial_rotary_factor", 1.0))
     try:
-        base, scaling = float(rope["rope_theta"]), _scaling(rope, width)
+        base, scaling = float(rope["rope_theta"]), _scaling(rope)
     except KeyError as error:
         raise ValueError(
             f"rotary positions of kind {kind!r} are not converted without {error}: known are "
-            f"default, linear, proportional, dynamic, llama3, yarn, longrope, each with its "
-            f"numbers; complete rope_parameters, or copy the weights into a "
-            f"GroupedQueryAttention with a RotarySplit of your own."
+            f"default, linear, llama3 and yarn, each with its numbers; complete "
+            f"rope_parameters, or copy the weights into a GroupedQueryAttention with a "
+            f"RotarySplit of your own."
         ) from error
     made = Rotary if rotated == width else PartialRotary
     return made(rotated, base, pairing, scaling)
@@ -80,7 +75,7 @@ def run_with_rotation(
 def _parameters(config: Any, layer_type: str | None) -> dict[str, Any]:
     """Return the numbers that the configuration names for one kind of layer.
 
-    Ours are ``longest``, the longest text, ``trained``, that of training, and ``stretch``.
+    Ours are ``trained``, the longest text of training, and ``stretch``, how much longer.
     """
     if not hasattr(config, "standardize_rope_params"):
         raise ValueError(
@@ -97,21 +92,16 @@ def _parameters(config: Any, layer_type: str | None) -> dict[str, Any]:
     longest = config.max_position_embeddings
     trained = rope.get("original_max_position_embeddings", longest)
     stretch = float(rope.get("factor", longest / trained))
-    return {**rope, "longest": longest, "trained": trained, "stretch": stretch}
+    return {**rope, "trained": trained, "stretch": stretch}
 
 
-def _scaling(rope: dict[str, Any], width: int) -> Callable[..., Tensor] | None:
+def _scaling(rope: dict[str, Any]) -> Callable[[Tensor], Tensor] | None:
     """Return what the kind of positions does to the frequencies; ``KeyError`` for another."""
     match rope["rope_type"]:
         case "default":
             return None
         case "linear":
             return LinearScaling(float(rope["factor"]))
-        case "proportional":
-            pairs = int(rope.get("partial_rotary_factor", 1.0) * width // 2)
-            return PartialScaling(pairs, float(rope.get("factor", 1.0)))
-        case "dynamic":
-            return DynamicScaling(float(rope["factor"]), rope["longest"])
         case "llama3":
             names = "factor", "low_freq_factor", "high_freq_factor"
             factor, low, high = (float(rope[name]) for name in names)
@@ -124,12 +114,5 @@ def _scaling(rope: dict[str, Any], width: int) -> Callable[..., Tensor] | None:
             fast, slow = float(rope.get("beta_fast", 32)), float(rope.get("beta_slow", 1))
             base, truncate = float(rope["rope_theta"]), rope.get("truncate", True)
             return YarnScaling(factor, base, rope["trained"], fast, slow, truncate, magnitude)
-        case "longrope":
-            factor, magnitude = rope["stretch"], rope.get("attention_factor")
-            if magnitude is None:
-                growth = math.log(factor) / math.log(rope["trained"]) if factor > 1 else 0.0
-                magnitude = math.sqrt(1 + growth)
-            short, long = (tuple(map(float, rope[f"{n}_factor"])) for n in ("short", "long"))
-            return LongRopeScaling(short, long, rope["trained"], magnitude)
         case kind:
             raise KeyError(kind)

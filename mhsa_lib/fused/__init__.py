@@ -1,6 +1,6 @@
 """Multi-head attention by fast kernels: the same function, at the speed of the hardware.
 
-``attention`` and ``latent`` are the modules; ``kernels`` picks a kernel for a call and explains.
+``attention`` and ``latent`` are the modules; ``kernels`` picks a kernel and says why.
 """
 
 from mhsa_lib.fused.attention import FusedMultiHeadAttention as FusedMultiHeadAttention

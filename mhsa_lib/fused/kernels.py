@@ -67,9 +67,7 @@ def attend_recorded(call: Call) -> HeadOutputs:
         return sdpa.sdpa(q, k, call.v, call)
     is_predicate = isinstance(mask, masks.Predicate)
     same_length = _surely_equal(q.shape[-2], k.shape[-2])
-    # Asked field by field: dynamo folds `==` of two structures that are one object, and the
-    # compiled program would take every later mask for the first.
-    if is_predicate and mask.structure.is_band(ahead=0) and same_length:
+    if is_predicate and mask.structure.is_causal and same_length:
         return sdpa.sdpa(q, k, call.v, call, is_causal=True)
     if is_predicate and is_dynamo_compiling() and not _surely_equal(q.shape[-2], 1):
         from mhsa_lib.fused import outside_the_graph

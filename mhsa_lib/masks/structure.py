@@ -54,16 +54,6 @@ class Band(Rule):
         high = n_key if self.ahead is None else min(max(0, end + self.ahead), n_key)
         return low, max(low, high)
 
-    def queries(self, n_query: int, n_key: int, shift: int) -> tuple[int, int]:
-        """Where rows, at positions row + ``shift``, that see some key begin and end.
-
-        >>> Band(ahead=0).queries(n_query=5, n_key=2, shift=-3)
-        (3, 5)
-        """
-        first = 0 if self.ahead is None else max(0, -shift - self.ahead)
-        end = n_query if self.behind is None else min(n_query, n_key + self.behind - shift)
-        return (first, end) if n_key and first < end else (0, 0)
-
     def within(self, n_query: int, n_key: int, shift: int) -> "Band":
         """Return the band without limits that no query and key of these are far enough for.
 
@@ -90,13 +80,13 @@ class Structure:
     query_lengths: Lengths = None
     exact: bool = False
 
-    def is_band(self, ahead: int | None, behind: int | None = None) -> bool:
-        """Whether exactly this band is allowed and nothing else is forbidden."""
+    @property
+    def is_causal(self) -> bool:
+        """Whether later keys are forbidden and nothing else."""
         # Field by field, because torch.compile folds == of two structures that are one object
         # without a guard: the compiled program would take every later mask for the first.
-        limits = self.band.ahead == ahead and self.band.behind == behind
         unpadded = self.key_lengths is None and self.query_lengths is None
-        return self.exact and unpadded and limits
+        return self.exact and unpadded and self.band.ahead == 0 and self.band.behind is None
 
     def __and__(self, other: "Structure") -> "Structure":
         """What both allow."""

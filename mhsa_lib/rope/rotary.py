@@ -17,7 +17,6 @@ from einops import rearrange
 from torch import Tensor, nn
 
 from mhsa_lib import checks, functional
-from mhsa_lib.rope.scaling import LengthScaling
 from mhsa_lib.shapes import KeyRows, Keys, Queries, QueryRows, ValueRows, Values
 from mhsa_lib.stages import Stage, Wire
 
@@ -83,7 +82,7 @@ class Rotary(nn.Module):
         d_rotary: int,
         base: float = 10_000.0,
         pairing: Pairing = INTERLEAVED,
-        scaling: Callable[..., Tensor] | None = None,
+        scaling: Callable[[Tensor], Tensor] | None = None,
     ) -> None:
         super().__init__()
         checks.positive(d_rotary=d_rotary)
@@ -105,18 +104,12 @@ class Rotary(nn.Module):
         self,
         dtype: torch.dtype = torch.float32,
         device: torch.device | None = None,
-        length: Tensor | None = None,
     ) -> Tensor:
-        """Return radians per token, (pair): 1 for the first, less for each one after it.
-
-        A ``LengthScaling`` gives other ones, (…, pair), for texts of ``length`` tokens, (…, 1).
-        """
+        """Return radians per token, (pair): 1 for the first, less for each one after it."""
         # Computed in each call: a buffer would be cast with the model to half precision, which
         # cannot hold them.
         pair = torch.arange(self.d_rotary // 2, device=device, dtype=dtype)
         plain = self.base ** (-2 * pair / self.d_rotary)
-        if isinstance(self.scaling, LengthScaling):
-            return self.scaling(plain, plain.new_zeros(1) if length is None else length)
         return plain if self.scaling is None else self.scaling(plain)
 
     def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
@@ -126,40 +119,15 @@ class Rotary(nn.Module):
                 f"rows are {rows.shape[-1]} wide, shape {tuple(rows.shape)}, but "
                 f"d_rotary={self.d_rotary}; the last axis must be d_rotary."
             )
-        # The text of each sequence ends with its own last position.
-        by_length = isinstance(self.scaling, LengthScaling)
-        length = positions.amax(dim=-1, keepdim=True)[..., None] + 1 if by_length else None
         # Angles in float32 at least: half precision cannot tell position 4097 from 4096.
         dtype = torch.promote_types(rows.dtype, torch.float32)
-        frequencies = self.frequencies(dtype, positions.device, length)
-        angles = positions.to(dtype)[..., None] * frequencies
+        angles = positions.to(dtype)[..., None] * self.frequencies(dtype, positions.device)
         cos, sin = angles.cos(), angles.sin()
         magnitude = getattr(self.scaling, "magnitude", 1.0)
         # Scaling the two factors is cheaper than scaling the rows: they have no head axis.
         if magnitude != 1.0:
             cos, sin = cos * magnitude, sin * magnitude
         return self.pairing.rotate(rows, cos.to(rows.dtype), sin.to(rows.dtype))
-
-    def check_continuation(self, positions: Tensor) -> None:
-        """Raise ValueError for ``positions`` (…, seq) if cached keys would rotate otherwise.
-
-        Only a ``LengthScaling`` can cause that, because what was cached in a shorter text keeps
-        the rotation of that text.
-        """
-        if not isinstance(self.scaling, LengthScaling) or positions.is_meta:
-            return
-        # A negative position is padding, which says nothing about where the text begins.
-        n = positions.amax(dim=-1, keepdim=True) + 1
-        past = positions.where(positions >= 0, n).amin(dim=-1, keepdim=True)
-        before, now = (self.frequencies(torch.float64, n.device, end) for end in (past, n))
-        changed = (before != now).any(dim=-1, keepdim=True) & (past > 0)
-        if changed.any():
-            cached, ends = past[changed][0].item(), n[changed][0].item()
-            raise ValueError(
-                f"a text of {cached} tokens continues to {ends}, where "
-                f"{type(self.scaling).__name__} rotates all of them otherwise, but the cached "
-                f"ones have been rotated; start again with all {ends} in one call."
-            )
 
 
 class PartialRotary(Rotary):
@@ -233,8 +201,6 @@ class RotarySplit(Stage):
     def forward(
         self, q: QueryRows, k: KeyRows, v: ValueRows, positions: Tensor | None = None
     ) -> tuple[Queries, Keys, Values]:
-        if positions is not None:
-            self.rotary.check_continuation(positions)
         query, key = token_positions(positions, q.shape[-2], k.shape[-2], k)
         # The norm comes first, because its gains belong to dimensions and rotation mixes pairs.
         q = self.q_heads(self.q_norm(functional.split_heads(q, self.n_heads)))

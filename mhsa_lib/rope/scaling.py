@@ -4,13 +4,11 @@ A scaling, given to ``Rotary``, is a function of the frequencies (pair) of a hea
 first. If it has a ``magnitude``, all that is rotated grows by it, and scores by its square.
 
 Sources: Chen et al., "Extending Context Window", section 2.3, arXiv 2306.15595 (linear); Peng
-et al., "YaRN", section 3, arXiv 2309.00071 (YaRN and, in its section 3.1 and appendix B.1,
-dynamic scaling); Ding et al., "LongRoPE", section 3, arXiv 2402.13753; Grattafiori et al., "The
-Llama 3 Herd of Models", section 3.2, arXiv 2407.21783.
+et al., "YaRN", section 3, arXiv 2309.00071; Grattafiori et al., "The Llama 3 Herd of Models",
+section 3.2, arXiv 2407.21783.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -29,22 +27,6 @@ class LinearScaling:
 
     def __call__(self, frequencies: Tensor) -> Tensor:
         return frequencies / self.factor
-
-
-@dataclass(frozen=True)
-class PartialScaling:
-    """The first ``n_pairs`` rotate, ``factor`` times slower: "proportional" in Hugging Face.
-
-    >>> PartialScaling(1)(torch.tensor([1.0, 0.5])).tolist()
-    [1.0, 0.0]
-    """
-
-    n_pairs: int
-    factor: float = 1.0
-
-    def __call__(self, frequencies: Tensor) -> Tensor:
-        pair = torch.arange(len(frequencies), device=frequencies.device)
-        return torch.where(pair < self.n_pairs, frequencies / self.factor, 0.0)
 
 
 @dataclass(frozen=True)
@@ -124,63 +106,3 @@ class YarnScaling:
         # As in the authors' code: a step between two neighbouring pairs, not a division by 0.
         slower = ((pair - low) / (high - low or 0.001)).clamp(0, 1)
         return frequencies * (1 - slower) + frequencies / self.factor * slower
-
-
-class LengthScaling:
-    """A scaling whose call takes the tokens (…, 1) of each text too, and returns (…, pair).
-
-    A text that grows would have to rotate its first tokens again, so ``Rotary`` refuses to
-    continue with cached keys once the longer text has other frequencies.
-    """
-
-    __call__: Callable[..., Tensor]
-
-
-@dataclass(frozen=True)
-class DynamicScaling(LengthScaling):
-    """Up to ``length`` tokens nothing changes; a longer text raises the base: "dynamic NTK".
-
-    The slowest pair becomes factor · n / length - (factor - 1) times slower in a text of n
-    tokens, the fastest stays.
-
-    >>> scaling, plain = DynamicScaling(factor=2.0, length=8), torch.tensor([1.0, 0.25])
-    >>> scaling(plain, torch.tensor([[8], [12]])).tolist()
-    [[1.0, 0.25], [1.0, 0.125]]
-    """
-
-    factor: float
-    length: int
-
-    def __call__(self, frequencies: Tensor, length: Tensor) -> Tensor:
-        longer = length.clamp(min=self.length).to(frequencies.dtype) / self.length
-        slower = self.factor * longer - (self.factor - 1)
-        # A larger base slows pair i by a power that grows with i: none for the first pair, all
-        # of it for the last.
-        n_pairs, device = len(frequencies), frequencies.device
-        share = torch.linspace(0, 1, n_pairs, device=device, dtype=frequencies.dtype)
-        return frequencies * slower**-share
-
-
-@dataclass(frozen=True)
-class LongRopeScaling(LengthScaling):
-    """Every pair has a divisor of its own, ``short`` up to ``length`` tokens, else ``long``.
-
-    >>> scaling = LongRopeScaling(short=(1.0, 1.0), long=(1.0, 4.0), length=8)
-    >>> scaling(torch.tensor([1.0, 0.5]), torch.tensor([[8], [9]])).tolist()
-    [[1.0, 0.5], [1.0, 0.125]]
-    """
-
-    short: tuple[float, ...]
-    long: tuple[float, ...]
-    length: int
-    magnitude: float = 1.0
-
-    def __call__(self, frequencies: Tensor, length: Tensor) -> Tensor:
-        if not len(self.short) == len(self.long) == len(frequencies):
-            raise ValueError(
-                f"short has {len(self.short)} divisors and long {len(self.long)}, but "
-                f"{len(frequencies)} pairs rotate; give both one for every pair."
-            )
-        short, long = (frequencies / frequencies.new_tensor(d) for d in (self.short, self.long))
-        # By each sequence: in one batch a short text keeps the frequencies of training.
-        return torch.where(length > self.length, long, short)

@@ -45,9 +45,6 @@ class NoRotary(nn.Module):
     def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
         return rows
 
-    def check_continuation(self, positions: Tensor) -> None:
-        """Accept all tokens, because no position matters."""
-
 
 Turn = Rotary | NoRotary
 
@@ -94,8 +91,6 @@ class LatentProject(Stage):
         checks.tokens("x", x, self.d_model, W=self.W_DKV)
         checks.tokens("context", context, self.d_model, W=self.W_DKV)
         checks.same_batch(x, context)
-        if positions is not None:
-            self.rotary.check_continuation(positions)
         _, key = token_positions(positions, x.shape[-2], context.shape[-2], context)
         q = self.W_Q(x)
         latent, k_rope = self.W_DKV(context).split(self.widths, dim=-1)

@@ -44,7 +44,6 @@ def of_llama(draw: Draw) -> Source:
             "original_max_position_embeddings": 16,
         },
         {"rope_type": "linear", "factor": 2.0},
-        {"rope_type": "dynamic", "factor": 2.0},
         {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16},
         {"rope_type": "default", "partial_rotary_factor": 0.5},
     ]

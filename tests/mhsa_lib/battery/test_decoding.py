@@ -5,8 +5,8 @@ import torch
 from torch.testing import assert_close
 
 from mhsa_lib import KVCache, kv_cache, masks
-from mhsa_lib.cache import left_padded, right_padded
 from tests.helpers.drawn import rand
+from tests.helpers.padded import left_padded, right_padded
 from tests.mhsa_lib.variants.registry import staged
 
 PARTS = {(6,): (2,), (1,) * 6: (2,), (3, 1, 2): (), (1, 5): (2, 3)}

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from mhsa_lib import KVCache, masks
-from mhsa_lib.cache import right_padded
 from tests.helpers.drawn import rand
+from tests.helpers.padded import right_padded
 from tests.mhsa_lib.cache.heads import assert_close, build
 
 LENGTHS = {"even": [5, 5], "uneven": [5, 3]}

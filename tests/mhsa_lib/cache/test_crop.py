@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mhsa_lib import KVCache, kv_cache, masks
-from mhsa_lib.cache import right_padded
 from tests.helpers.drawn import rand
+from tests.helpers.padded import right_padded
 from tests.mhsa_lib.cache.caches import CACHES
 from tests.mhsa_lib.cache.comparing import as_if_alone, assert_close, kept
 from tests.mhsa_lib.cache.kinds import rotary

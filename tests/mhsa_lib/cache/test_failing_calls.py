@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from mhsa_lib.cache import right_padded
 from mhsa_lib.fused.latent import FusedLatentAttention
 from tests.helpers.drawn import rand
+from tests.helpers.padded import right_padded
 from tests.mhsa_lib.cache.comparing import as_if_alone, assert_close, kept
 
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mhsa_lib import KVCache, kv_cache, masks
-from mhsa_lib.cache import left_padded, right_padded
 from tests.helpers.drawn import mha, rand
+from tests.helpers.padded import left_padded, right_padded
 from tests.mhsa_lib.cache.comparing import as_if_alone, assert_close, kept
 from tests.mhsa_lib.cache.heads import KV_HEADS, build
 from tests.mhsa_lib.cache.kinds import BUILD, each, rotary
@@ -154,11 +154,3 @@ def test_the_positions_of_a_block_are_those_of_the_first_call_that_succeeds():
         attention(x[:, :1])
     assert cache.lengths == [4, 2]
     assert_close(y[1, 2], attention(x[1, 2:], mask=masks.causal)[0])
-
-
-@pytest.mark.bothways
-@pytest.mark.parametrize("lengths", [[4, 1], [-1, 2], [1.5, 1]], ids=str)
-@pytest.mark.parametrize("padded", [left_padded, right_padded])
-def test_lengths_that_do_not_fit_are_refused(padded, lengths):
-    with pytest.raises((ValueError, TypeError), match=r"do not fit 3 tokens|whole numbers"):
-        padded(lengths, 3)

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from mhsa_lib import kv_cache, masks
-from mhsa_lib.cache import right_padded
 from tests.helpers.drawn import rand
+from tests.helpers.padded import right_padded
 from tests.mhsa_lib.cache.caches import rotary
 from tests.mhsa_lib.cache.comparing import as_if_alone, assert_close, kept
 

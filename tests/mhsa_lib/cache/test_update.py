@@ -5,8 +5,8 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
 from mhsa_lib import KVCache, masks
-from mhsa_lib.cache import right_padded
 from tests.helpers.drawn import rand
+from tests.helpers.padded import right_padded
 from tests.mhsa_lib.cache.comparing import assert_close
 
 SIZES = {"growing": (None, None), "allocated": (9, None), "ring": (None, 3)}

@@ -41,17 +41,10 @@ YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 
 STRETCHES = {
     "default": {"rope_type": "default"},
     "linear": {"rope_type": "linear", "factor": 4.0},
-    "dynamic": {"rope_type": "dynamic", "factor": 4.0},
     "yarn as in V2": YARN | {"mscale": 0.707, "mscale_all_dim": 0.707},
     "yarn as in V3": YARN | {"mscale": 1.0, "mscale_all_dim": 1.0, "beta_fast": 2.0},
     "yarn with two magnitudes": YARN | {"mscale": 1.0, "mscale_all_dim": 0.5},
     "yarn as in the paper": YARN,
-    "longrope": {
-        "rope_type": "longrope",
-        "original_max_position_embeddings": 8,
-        "short_factor": [1.0, 1.5],
-        "long_factor": [1.0, 5.0],
-    },
 }
 
 
@@ -113,25 +106,6 @@ def test_token_by_token_it_keeps_what_theirs_keeps(kind, scaling):
     if kind == "V3":  # theirs lays the pairs apart
         turned = reordered(turned, HALVES, INTERLEAVED)
     assert_close(cache.wires["k_rope"], turned)
-
-
-@pytest.mark.parametrize("scaling", ["longrope", "dynamic"])
-def test_a_text_whose_shared_keys_would_turn_again_is_refused(scaling):
-    given, length = {"rope_theta": 100.0, **STRETCHES[scaling]}, 8
-    if scaling == "dynamic":
-        length = 32
-    ours = convert.from_deepseek(deepseek("V3", rope_parameters=given)[0])
-    x = rand(1, length + 2, 12)
-    for form in (ours, AbsorbedLatentAttention(ours)):
-        with kv_cache(form) as cache:
-            form(x[:, : length - 1], mask=masks.causal)
-            form(x[:, length - 1 : length], mask=masks.causal)
-            words = (
-                f"a text of {length} tokens continues to {length + 1}, where .*Scaling rotates"
-            )
-            with pytest.raises(ValueError, match=words):
-                form(x[:, length : length + 1], mask=masks.causal)
-            assert cache.n_tokens == length
 
 
 def test_both_eps_dropout_scale_and_mode_come_along():

@@ -54,7 +54,6 @@ CONVERTED = {
     "MultiQueryAttention": ["fused", "pooled", "aligned", "shares", "pruned"],
     "MultiHeadAttention with RotarySplit": ROTARY,
     "GroupedQueryAttention with RotarySplit": ROTARY,
-    "DynamicScaling": ROTARY,
     "LatentAttention": LATENT,
     "LatentAttention with direct queries, biases, other widths": LATENT,
     "OverlappedAttention": ["unshared"],

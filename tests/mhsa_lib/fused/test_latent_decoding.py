@@ -8,8 +8,8 @@ from torch import testing
 
 from mhsa_book.costs import variant_costs
 from mhsa_lib import KVCache, kv_cache, masks, trace_ops
-from mhsa_lib.cache import left_padded, right_padded
 from tests.helpers.drawn import rand
+from tests.helpers.padded import left_padded, right_padded
 from tests.mhsa_lib.fused.latents import KINDS, assert_close, build, each, fuse, kinds
 
 

@@ -6,7 +6,7 @@ from torch import nn
 from mhsa_lib import MultiHeadAttention
 from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.rope.rotary import PartialRotary, Rotary, RotarySplit
-from mhsa_lib.rope.scaling import DynamicScaling, YarnScaling
+from mhsa_lib.rope.scaling import YarnScaling
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.mhsa_lib.variants.entry import Variant
 
@@ -69,12 +69,6 @@ VARIANTS = [
             q_norm=GemmaNorm(4),
             k_norm=GemmaNorm(4),
         ),
-        unturned,
-        positional=True,
-    ),
-    Variant(
-        "DynamicScaling",
-        lambda: turned(Rotary(4, scaling=DynamicScaling(4.0, 16))),
         unturned,
         positional=True,
     ),

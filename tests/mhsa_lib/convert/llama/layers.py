@@ -30,8 +30,6 @@ TRAINED = 8
 """Tokens of a text in training; the tests go far beyond."""
 STRETCHED = {
     "linear": {"factor": 4.0},
-    "proportional": {"factor": 2.0, "partial_rotary_factor": 0.5},
-    "dynamic": {"factor": 4.0},
     "llama3": {
         "factor": 8.0,
         "low_freq_factor": 1.0,
@@ -43,12 +41,6 @@ STRETCHED = {
         "original_max_position_embeddings": TRAINED,
         "beta_fast": 1.5,
         "beta_slow": 0.2,
-    },
-    "longrope": {
-        "factor": 4.0,
-        "original_max_position_embeddings": TRAINED,
-        "short_factor": [1.0, 1.1, 1.2],
-        "long_factor": [1.0, 2.0, 5.0],
     },
 }
 

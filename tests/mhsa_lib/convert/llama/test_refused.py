@@ -15,7 +15,7 @@ from transformers.models.cohere.modeling_cohere import CohereAttention
 from mhsa_lib import convert
 from mhsa_lib.tracing import hooks
 from tests.helpers.drawn import rand
-from tests.mhsa_lib.convert.llama.layers import each, parts, rope, source
+from tests.mhsa_lib.convert.llama.layers import each, parts, source
 
 
 @pytest.mark.bothways
@@ -25,7 +25,7 @@ from tests.mhsa_lib.convert.llama.layers import each, parts, rope, source
         (
             {"rope_type": "axial"},
             "rotary positions of kind 'axial' are not converted without 'axial': known are "
-            "default, linear, proportional, dynamic, llama3, yarn, longrope, each with its",
+            "default, linear, llama3 and yarn, each with its",
         ),
         (
             {"rope_type": "default", "partial_rotary_factor": 0.7},
@@ -40,8 +40,21 @@ from tests.mhsa_lib.convert.llama.layers import each, parts, rope, source
             "positions of kind 'default' are not converted without 'rope_theta'",
         ),
         (
-            rope("longrope", long_factor=[1.0, 2.0]),
-            "short has 3 divisors and long 2, but 3 pairs rotate; give both one for every pair",
+            {"rope_type": "dynamic", "factor": 4.0},
+            "rotary positions of kind 'dynamic' are not converted without 'dynamic'",
+        ),
+        (
+            {
+                "rope_type": "longrope",
+                "factor": 4.0,
+                "short_factor": [1.0] * 3,
+                "long_factor": [2.0] * 3,
+            },
+            "rotary positions of kind 'longrope' are not converted without 'longrope'",
+        ),
+        (
+            {"rope_type": "proportional", "factor": 4.0, "partial_rotary_factor": 0.5},
+            "rotary positions of kind 'proportional' are not converted without 'proportional'",
         ),
     ],
 )
