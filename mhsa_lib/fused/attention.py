@@ -18,11 +18,17 @@ from torch import Tensor, nn
 from mhsa_lib import checks, copying, masks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.cache.memory import KVCache
-from mhsa_lib.execution_mode import is_unmodified
+from mhsa_lib.execution_mode import has_no_hooks, is_unmodified
 from mhsa_lib.fused import kernels, ragged
 from mhsa_lib.fused.call import band_only
+from mhsa_lib.fused.rotation import rotated
+from mhsa_lib.rope.rotary import PartialRotary, Rotary, RotarySplit
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
 from mhsa_lib.variants.grouped import standard_attention
+
+_ROTARY: copying.Classes = copying.ROTARY | {"split.rotary": (Rotary, PartialRotary)}
+_PLACED = "rotary", "q_norm", "k_norm"
+"""What a ``RotarySplit`` does to heads, by the names it has there and here."""
 
 
 def _parts_of_maps(attention: Any) -> dict[str, tuple[str, ...]]:
@@ -47,6 +53,7 @@ class FusedMultiHeadAttention(nn.Module):
         context has to be given in every call, and ``W_Q`` and ``W_KV`` replace ``W_QKV``
     bias : whether the projections add a bias
     dropout : probability of dropping an attention weight in training
+    rotary, q_norm, k_norm : as in ``RotarySplit``; norms only with a rotary
 
     Examples
     --------
@@ -66,6 +73,9 @@ class FusedMultiHeadAttention(nn.Module):
         d_context: int | None = None,
         bias: bool = False,
         dropout: float = 0.0,
+        rotary: Rotary | None = None,
+        q_norm: nn.Module | None = None,
+        k_norm: nn.Module | None = None,
     ) -> None:
         super().__init__()
         d_head = checks.head_width(d_model, n_heads, d_head)
@@ -85,18 +95,24 @@ class FusedMultiHeadAttention(nn.Module):
             self.W_Q = nn.Linear(d_model, self.widths[0], bias=bias)
             self.W_KV = nn.Linear(self.d_context, sum(self.widths[1:]), bias=bias)
         self.W_O = nn.Linear(n_heads * d_head, d_model, bias=bias)
-        self.scale, self.dropout = d_head**-0.5, dropout
+        self.scale, self.dropout, self.rotary = d_head**-0.5, dropout, rotary
+        if rotary is None and (q_norm, k_norm) != (None, None):
+            raise ValueError(
+                f"q_norm={q_norm} and k_norm={k_norm} came without a rotary; norms are those "
+                f"of a RotarySplit: pass rotary=Rotary({d_head}) too, or no norm."
+            )
+        self.q_norm, self.k_norm = q_norm, k_norm
 
     @classmethod
     def from_attention(cls, attention: MultiHeadAttention) -> "FusedMultiHeadAttention":
         """The same function, weights copied; what is frozen stays frozen.
 
-        W_Q, W_K and W_V become one W_QKV, so all of them learn, or none. Raises ``TypeError``
-        for another attention and ``ValueError`` for stages that are not the standard ones or
-        were changed.
+        W_Q, W_K and W_V become one W_QKV, so all of them learn, or none. ``split`` may be a
+        ``RotarySplit``. Raises ``TypeError`` for another attention and ``ValueError`` for
+        stages that are not the standard ones or were changed.
         """
         why, repair = "has no fused form", "use the five stages, or replace that stage"
-        copying.check_stages(attention, why, repair)
+        copying.check_stages(attention, why, repair, _ROTARY)
         project = attention.project
         fused = cls(
             attention.d_model,
@@ -106,6 +122,9 @@ class FusedMultiHeadAttention(nn.Module):
             d_context=attention.d_context,
             dropout=attention.attend.dropout.p,
         ).to(project.W_Q.weight)
+        for name in _PLACED:
+            if hasattr(attention.split, name):
+                setattr(fused, name, copying.copied(getattr(attention.split, name)))
         for name, parts in _parts_of_maps(fused).items():
             weight, bias = _packed({part: getattr(project, part) for part in parts}, name)
             copying.copy_linear(getattr(fused, name), weight, bias)
@@ -118,8 +137,11 @@ class FusedMultiHeadAttention(nn.Module):
 
         Raises ``TypeError`` or ``ValueError`` where something was added to this module.
         """
-        linear = dict.fromkeys([*_parts_of_maps(self), "W_O"], (nn.Linear,))
-        known: copying.Classes = {"": (FusedMultiHeadAttention,), **linear}
+        known: copying.Classes = {
+            "": (FusedMultiHeadAttention,),
+            **dict.fromkeys([*_parts_of_maps(self), "W_O"], (nn.Linear,)),
+            **{name: _ROTARY[f"split.{name}"] for name in _PLACED},
+        }
         fix = "use it as it is, fused"
         copying.check_modules(self, known, "has no form in five stages", fix)
         attention = standard_attention(
@@ -130,6 +152,11 @@ class FusedMultiHeadAttention(nn.Module):
             d_context=self.d_context,
             dropout=self.dropout,
         ).to(self.W_O.weight)
+        if self.rotary is not None:
+            placed: Any = {
+                name: copying.copied(part) for name in _PLACED if (part := getattr(self, name))
+            }
+            attention.split = RotarySplit(self.n_heads, n_kv_heads=self.n_kv_heads, **placed)
         for name, parts in _parts_of_maps(self).items():
             maps = [getattr(attention.project, part) for part in parts]
             widths, packed = [W.out_features for W in maps], getattr(self, name)
@@ -161,22 +188,27 @@ class FusedMultiHeadAttention(nn.Module):
             with torch.no_grad():
                 return self._continued(x, mask, cache)
         if self.d_context == self.d_model and (context is None or context is x):
-            lengths, maps = ragged.lengths_of(mask, x), (self.W_QKV, self.W_O)
-            # What was added to a map may act on padding too, so then none is left out.
-            if lengths is not None and all(is_unmodified(W, nn.Linear) for W in maps):
+            lengths = ragged.lengths_of(mask, x)
+            if lengths is not None and self._may_leave_out_padding():
                 return self._without_padding(x, mask, lengths)
         # No name holds q, k and v, so their memory is free again before W_O allocates.
-        z = self._attend(*self._project(x, context), mask)
+        z = self._attend(*self._heads(x, context), mask)
         return self.W_O(_concat(z))
 
     def _continued(self, x: Tensor, mask: Any, cache: KVCache) -> Tokens:
-        q, k, v = self._project(x, None)
         call = cache.begin(x.shape[:-2], x.shape[-2], x.device)
+        q, k, v = self._heads(x, None, call.state.ends[0] if call.even else call.positions)
         mask = call.attention_mask(mask, self.n_heads)
         z = self._attend(q, call.append("k", k), call.append("v", v), mask)
         y = self.W_O(_concat(z))
         call.commit()  # the tokens count now that nothing can fail any more
         return y
+
+    def _may_leave_out_padding(self) -> bool:
+        # What was added to a part may act on padding too.
+        maps, others = (self.W_QKV, self.W_O), (self.rotary, self.q_norm, self.k_norm)
+        plain = all(is_unmodified(W, nn.Linear) for W in maps)
+        return plain and all(part is None or has_no_hooks(part) for part in others)
 
     def _without_padding(
         self, x: Tensor, mask: masks.Predicate, lengths: tuple[int, ...]
@@ -184,7 +216,7 @@ class FusedMultiHeadAttention(nn.Module):
         """Concatenate the real tokens of all sequences, so that no product meets padding."""
         checks.tokens("x", x, self.d_model, W=self.W_O)
         real = ragged.places(lengths, x.shape[-2], x.device)
-        heads = self._project(x.flatten(end_dim=-2)[real], None)
+        heads = self._heads(x.flatten(end_dim=-2)[real], None, real % x.shape[-2])
         band, each = band_only(mask), []
         for q, k, v in zip(*(t.split(lengths, dim=-2) for t in heads), strict=True):
             each.append(self._attend(q[None], k[None], v[None], band)[0])
@@ -194,6 +226,21 @@ class FusedMultiHeadAttention(nn.Module):
     def _attend(self, q: Queries, k: Keys, v: Values, mask: Any) -> HeadOutputs:
         dropout = self.dropout if self.training else 0.0
         return kernels.attend(q, k, v, mask, scale=self.scale, dropout=dropout)
+
+    def _heads(
+        self, x: Tensor, context: Tensor | None, positions: Any = None
+    ) -> tuple[Queries, Keys, Values]:
+        """Return q, k and v, rotated by ``positions``, or as counted from the first key."""
+        q, k, v = self._project(x, context)
+        if self.rotary is None:
+            return q, k, v
+        of_q, of_k = positions, positions
+        if positions is None:  # the queries are the last positions of the keys
+            of_q, of_k = k.shape[-2] - q.shape[-2], 0
+        # The norm comes first, because its gains belong to dimensions and rotation mixes pairs.
+        q = q if self.q_norm is None else self.q_norm(q)
+        k = k if self.k_norm is None else self.k_norm(k)
+        return rotated(self.rotary, q, of_q), rotated(self.rotary, k, of_k), v
 
     def _project(self, x: Tensor, context: Tensor | None) -> tuple[Queries, Keys, Values]:
         """Return q, k and v as views (…, head, token, d_head) of one product, or of two."""
