@@ -23,7 +23,7 @@ from mhsa_lib.fused import kernels, ragged
 from mhsa_lib.fused.call import band_only
 from mhsa_lib.fused.rotation import rotated
 from mhsa_lib.rope.rotary import PartialRotary, Rotary, RotarySplit
-from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
+from mhsa_lib.shapes import HeadOutputs, Heads, Keys, Queries, Tokens, Values
 from mhsa_lib.variants.grouped import standard_attention
 
 _ROTARY: copying.Classes = copying.ROTARY | {"split.rotary": (Rotary, PartialRotary)}
@@ -126,7 +126,8 @@ class FusedMultiHeadAttention(nn.Module):
             if hasattr(attention.split, name):
                 setattr(fused, name, copying.copied(getattr(attention.split, name)))
         for name, parts in _parts_of_maps(fused).items():
-            weight, bias = _packed({part: getattr(project, part) for part in parts}, name)
+            maps = {part: getattr(project, part) for part in parts}
+            weight, bias = _packed(maps, name, placed=fused.rotary is not None)
             copying.copy_linear(getattr(fused, name), weight, bias)
         copying.copy_linear(fused.W_O, attention.W_O.weight, attention.W_O.bias)
         fused.scale = attention.attend.scale
@@ -196,8 +197,10 @@ class FusedMultiHeadAttention(nn.Module):
         return self.W_O(_concat(z))
 
     def _continued(self, x: Tensor, mask: Any, cache: KVCache) -> Tokens:
+        q, k, v = self._project(x, None)
         call = cache.begin(x.shape[:-2], x.shape[-2], x.device)
-        q, k, v = self._heads(x, None, call.state.ends[0] if call.even else call.positions)
+        # Keys are kept rotated, so a step rotates no key but its own.
+        q, k = self._placed(q, k, call.state.ends[0] if call.even else call.positions)
         mask = call.attention_mask(mask, self.n_heads)
         z = self._attend(q, call.append("k", k), call.append("v", v), mask)
         y = self.W_O(_concat(z))
@@ -230,30 +233,37 @@ class FusedMultiHeadAttention(nn.Module):
     def _heads(
         self, x: Tensor, context: Tensor | None, positions: Any = None
     ) -> tuple[Queries, Keys, Values]:
-        """Return q, k and v, rotated by ``positions``, or as counted from the first key."""
         q, k, v = self._project(x, context)
+        return *self._placed(q, k, positions), v
+
+    def _placed(self, q: Queries, k: Keys, positions: Any) -> tuple[Queries, Keys]:
+        """Return q and k, rotated by ``positions``, or as counted from the first key."""
         if self.rotary is None:
-            return q, k, v
+            return q, k
         of_q, of_k = positions, positions
         if positions is None:  # the queries are the last positions of the keys
             of_q, of_k = k.shape[-2] - q.shape[-2], 0
         # The norm comes first, because its gains belong to dimensions and rotation mixes pairs.
         q = q if self.q_norm is None else self.q_norm(q)
         k = k if self.k_norm is None else self.k_norm(k)
-        return rotated(self.rotary, q, of_q), rotated(self.rotary, k, of_k), v
+        return rotated(self.rotary, q, of_q), rotated(self.rotary, k, of_k)
 
     def _project(self, x: Tensor, context: Tensor | None) -> tuple[Queries, Keys, Values]:
         """Return q, k and v as views (…, head, token, d_head) of one product, or of two."""
         checks.tokens("x", x, self.d_model, W=self.W_O)
         context = x if context is None else context
         if self.d_context == self.d_model and context is x:
-            rows = self.W_QKV(x).split(self.widths, dim=-1)
+            n_heads = [self.n_heads, self.n_kv_heads, self.n_kv_heads]
+            q, k, v = self._split(self.W_QKV(x)).split(n_heads, dim=-3)
         else:
-            rows = self._project_apart(x, context)
-        q, k, v = (t.unflatten(-1, (-1, self.d_head)).transpose(-2, -3) for t in rows)
+            rows, kv = self._project_apart(x, context)
+            q, (k, v) = self._split(rows), self._split(kv).chunk(2, dim=-3)
         return q, k, v
 
-    def _project_apart(self, x: Tensor, context: Tensor) -> tuple[Tensor, ...]:
+    def _split(self, rows: Tensor) -> Heads:
+        return rows.unflatten(-1, (-1, self.d_head)).transpose(-2, -3)
+
+    def _project_apart(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
         checks.tokens("context", context, self.d_context, "d_context", W=self.W_O)
         checks.same_batch(x, context)
         halves = [self.widths[0], sum(self.widths[1:])]
@@ -267,7 +277,7 @@ class FusedMultiHeadAttention(nn.Module):
         else:  # hooks and wrappers act only where the map is called as a whole
             q, _ = self.W_QKV(x).split(halves, dim=-1)
             _, kv = self.W_QKV(context).split(halves, dim=-1)
-        return q, *kv.chunk(2, dim=-1)
+        return q, kv
 
 
 def _concat(z: HeadOutputs) -> Tensor:
@@ -275,15 +285,15 @@ def _concat(z: HeadOutputs) -> Tensor:
     return z.transpose(-2, -3).flatten(-2)
 
 
-def _packed(maps: Mapping[str, nn.Linear], name: str) -> list[Any]:
+def _packed(maps: Mapping[str, nn.Linear], name: str, *, placed: bool) -> list[Any]:
     """Return weight and bias of several linear maps stacked into one; all learn, or none."""
     packed: list[Any] = []
     for kind in ("weight", "bias"):
         parts = {f"{part}.{kind}": getattr(W, kind) for part, W in maps.items()}
         learns = {part: t is not None and t.requires_grad for part, t in parts.items()}
         # Zeros stand for a bias that is missing. They must not learn, but those of W_K may,
-        # because no bias of the keys changes a weight of attention.
-        if "W_K.bias" in parts and parts["W_K.bias"] is None:
+        # because without positions no bias of the keys changes a weight of attention.
+        if not placed and "W_K.bias" in parts and parts["W_K.bias"] is None:
             del learns["W_K.bias"]
         if len(set(learns.values())) > 1:
             one = next(part for part in learns if learns[part])
