@@ -111,6 +111,16 @@ def no_wider_than_the_model(d_model: int, **latents: int) -> None:
             )
 
 
+def few(names: Sequence[str]) -> str:
+    """Three names at most, and how many more: an error is to be read.
+
+    >>> few(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
 def shaped(name: str, given: Any, **sizes: int) -> None:
     """A tensor with exactly these axes."""
     wanted = tuple(sizes.values())

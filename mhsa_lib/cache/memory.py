@@ -16,7 +16,6 @@ from torch import Tensor
 from torch.compiler import is_compiling
 
 from mhsa_lib import checks, masks
-from mhsa_lib.cache.positions import continuing, slot_positions, whole_numbers
 
 
 class State(NamedTuple):
@@ -92,13 +91,13 @@ class KVCache:
     def positions(self) -> Tensor:
         """The position that each slot in use holds, ``(*batch, slot)``; below 0 where empty."""
         state, n_slots = self._state, self.n_slots or max(self.n_tokens, 1)
-        found = slot_positions(state.ends, n_slots, min(self.n_tokens, n_slots), "cpu")
+        found = _slot_positions(state.ends, n_slots, min(self.n_tokens, n_slots), "cpu")
         return found[: prod(state.batch)].view(*state.batch, found.shape[1])
 
     def __repr__(self) -> str:
         ring = "" if self.ring is None else f" in a ring of {self.ring}"
         wires = [f"{name} {tuple(kept.shape)}" for name, kept in self._state.wires.items()]
-        memory = ": " * bool(wires) + ", ".join(wires)
+        memory = ": " * bool(wires) + checks.few(wires)
         return f"KVCache({self.n_tokens} tokens{ring}, {self.bytes:,} bytes{memory})"
 
     def update(self, k: Tensor, v: Tensor, positions: Any = None) -> tuple[Tensor, Tensor, Any]:
@@ -234,7 +233,7 @@ class Call:
         self.axes: dict[str, int] = {}
         self.given, self.later = positions, [end + n_tokens for end in ends]
         if positions is not None:
-            self.given = continuing(positions, ends, state.batch, n_tokens)
+            self.given = _continuing(positions, ends, state.batch, n_tokens)
         if self.given is not None:
             real = (self.given >= 0).sum(dim=-1).tolist()
             self.later = [end + n for end, n in zip(ends, real, strict=True)]
@@ -289,15 +288,21 @@ class Call:
         self._write(memory, new, axis)
         return seen
 
-    def commit(self) -> None:
-        """Let the tokens count; ``RuntimeError`` if another call has done so meanwhile."""
+    def check(self) -> None:
+        """Raise what ``commit`` would: ``RuntimeError`` if another call changed the cache."""
         self._check_alone()
-        made, kept = sorted(self.wires), sorted(self.state.wires)
+        made, kept = self.wires.keys(), self.state.wires.keys()
         if not made or (any(self.state.ends) and made != kept):
+            differ = checks.few(sorted(made ^ kept)) or "nothing"
             raise ValueError(
-                f"the pass made the wires {made}, but the cache keeps {kept}, so it would have "
-                f"a gap; a stage that names wires in cached has to run in every pass."
+                f"the pass made {len(made)} wires, the cache keeps {len(kept)}, and they "
+                f"differ in {differ}, so it would have a gap; a stage that names wires in "
+                f"cached has to run in every pass."
             )
+
+    def commit(self) -> None:
+        """Let the tokens count."""
+        self.check()
         _, _, _, batch, device, clean = self.state
         clean = clean or self.clears
         self.cache._state = State(self.wires, self.axes, self.later, batch, device, clean)
@@ -341,7 +346,7 @@ class Call:
         # Shorter sequences read such slots under a mask, where 0 · NaN would be NaN.
         ends, device, ring = self.state.ends, self.state.device, self.cache.ring
         first = min(ends) if ring is None else 0
-        position = slot_positions(ends, self.n_slots, self.n_slots, device)[:, first:]
+        position = _slot_positions(ends, self.n_slots, self.n_slots, device)[:, first:]
         gone = position < 0
         if ring is not None:  # and what the next token does not see any more
             gone |= position <= torch.tensor(ends, device=device)[:, None] - ring
@@ -398,7 +403,7 @@ class Call:
         if self.even and (mask is rule or ring is None or max(self.later) <= ring):
             return None if mask is rule and self.n_tokens == 1 else mask
         query, ends = self._rows(), self.state.ends if self.wraps else self.later
-        key = slot_positions(ends, self.n_slots, self.n_used, device)
+        key = _slot_positions(ends, self.n_slots, self.n_used, device)
         if self.wraps:
             key = key.roll(-self.oldest, -1)
             key = torch.cat([key, query.expand(len(key), -1)], dim=-1)
@@ -424,3 +429,41 @@ class Call:
         batch = self.state.batch
         leading = batch if len(rows) > 1 else [1] * len(batch)
         return rows.view(*leading, rows.shape[-1])
+
+
+def whole_numbers(name: str, numbers: Any) -> Tensor:
+    """Return whole numbers on the CPU, where reading them waits for no device.
+
+    >>> whole_numbers("order", (1, 0))
+    tensor([1, 0])
+    """
+    return checks.whole_numbers(name, "one for each", numbers, "[0, 1]").cpu().long()
+
+
+def _continuing(
+    given: Tensor, ends: list[int], batch: tuple[int, ...], n_tokens: int
+) -> Tensor | None:
+    """Return positions that continue every sequence, (sequence, token); None: no padding."""
+    shape = (*batch, n_tokens)
+    try:
+        rows = given.expand(shape).reshape(prod(batch), n_tokens)
+    except RuntimeError as error:
+        raise ValueError(
+            f"positions {tuple(given.shape)} were given, but x has {shape} tokens; give one "
+            f"position for every token, -1 for padding."
+        ) from error
+    for row, end in zip(rows.tolist(), ends, strict=False):
+        real = [position for position in row if position != -1]
+        if real != list(range(end, end + len(real))):
+            raise ValueError(
+                f"positions {row} do not continue a sequence of {end} tokens; its next "
+                f"positions are {end}, {end + 1}, …, and -1 marks padding."
+            )
+    return rows if (rows < 0).any() else None
+
+
+def _slot_positions(ends: list[int], n_slots: int, n_used: int, device: Any) -> Tensor:
+    """Return the position in each of the first slots, (sequence, slot); below 0: none."""
+    # Of the positions that share a slot, p mod n_slots, it is the last before the end.
+    last = torch.tensor(ends, device=device)[:, None] - 1
+    return last - (last - torch.arange(n_used, device=device)) % n_slots

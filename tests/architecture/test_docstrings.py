@@ -46,7 +46,6 @@ SHOW_EXAMPLES = [
     "mhsa_lib.tracing.wires",
     "mhsa_lib.tracing.editing",
     "mhsa_lib.tracing.find",
-    "mhsa_lib.cache.positions",
     "mhsa_lib.cache.driving",
     "mhsa_lib.cache.memory",
     "mhsa_lib.convert",
