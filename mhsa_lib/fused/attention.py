@@ -145,24 +145,20 @@ class FusedMultiHeadAttention(nn.Module):
         }
         fix = "use it as it is, fused"
         copying.check_modules(self, known, "has no form in five stages", fix)
+        n_heads, n_kv_heads = self.n_heads, self.n_kv_heads
+        widths = {"d_head": self.d_head, "d_context": self.d_context}
         attention = standard_attention(
-            self.d_model,
-            self.n_heads,
-            self.n_kv_heads,
-            d_head=self.d_head,
-            d_context=self.d_context,
-            dropout=self.dropout,
+            self.d_model, n_heads, n_kv_heads, dropout=self.dropout, **widths
         ).to(self.W_O.weight)
         if self.rotary is not None:
-            placed: Any = {
-                name: copying.copied(part) for name in _PLACED if (part := getattr(self, name))
-            }
-            attention.split = RotarySplit(self.n_heads, n_kv_heads=self.n_kv_heads, **placed)
+            own = {name: getattr(self, name) for name in _PLACED}
+            placed: Any = {n: copying.copied(m) for n, m in own.items() if m is not None}
+            attention.split = RotarySplit(n_heads, n_kv_heads=n_kv_heads, **placed)
         for name, parts in _parts_of_maps(self).items():
             maps = [getattr(attention.project, part) for part in parts]
-            widths, packed = [W.out_features for W in maps], getattr(self, name)
-            weights = copying.split_rows(packed.weight, widths)
-            biases = copying.split_rows(packed.bias, widths)
+            rows, packed = [W.out_features for W in maps], getattr(self, name)
+            weights = copying.split_rows(packed.weight, rows)
+            biases = copying.split_rows(packed.bias, rows)
             for W, weight, bias in zip(maps, weights, biases, strict=True):
                 copying.copy_linear(W, weight, bias)
         copying.copy_linear(attention.W_O, self.W_O.weight, self.W_O.bias)
