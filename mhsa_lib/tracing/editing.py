@@ -37,10 +37,10 @@ def edit(model: nn.Module, wire: str, change: Change | Mapping[str, Change]) -> 
     """
     attentions = find_attentions(model)
     changes = change if isinstance(change, Mapping) else dict.fromkeys(attentions, change)
-    if unknown := [path for path in changes if path not in attentions]:
+    if unknown := [repr(path) for path in changes if path not in attentions]:
         raise KeyError(
-            f"{type(model).__name__} has no attention at {checks.few(unknown)}; it has some at "
-            f"{checks.few([*attentions])}."
+            f"{type(model).__name__} has no attention at {checks.few(unknown)}; "
+            f"find_attentions(model) has {checks.few([*map(repr, attentions)])}."
         )
     stages = {path: _maker(attentions[path], path, wire) for path in changes}
     with Hooks(model) as hooks:
@@ -56,8 +56,13 @@ def _maker(attention: Stage, path: str, wire: str) -> Stage:
     makers = [stage for stage in stages if wire in stage.wires]
     if len(makers) != 1:  # of two wires with one name, either could be meant
         have = sorted(name for stage in stages for name in stage.wires)
-        where = f"{type(attention).__name__}{path and ' at '}{path}"
-        raise KeyError(f"no single wire {wire!r} in {where}; it has {have}")
+        where, repair = type(attention).__name__, ""
+        if path:
+            where, repair = (
+                f"{where} at {path}",
+                "; to change others, give a dict of their paths",
+            )
+        raise KeyError(f"no single wire {wire!r} in {where}; it has {have}{repair}")
     return makers[0]
 
 
