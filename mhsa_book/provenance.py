@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from mhsa_lib import checks, shapes
 from mhsa_lib.stages import Stage, Wire, stages_of
-from mhsa_lib.tracing.find import the_attention
+from mhsa_lib.tracing.find import find_attentions
 from mhsa_lib.tracing.hooks import Hooks
 
 TINY = 1e-3
@@ -41,7 +41,8 @@ class Provenance:
 def provenance_of(model: nn.Module, x: Tensor, mask: Any = None) -> Provenance:
     """Everything one pass over ``x`` (seq, d_model) computes, in float64.
 
-    Raises what ``trace`` raises, and ``ValueError`` for an x with leading axes.
+    Raises ``ValueError`` for a model without an attention of ours, or with several, and for an
+    x with leading axes.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> provenance = provenance_of(MultiHeadAttention(4, 2), torch.randn(2, 4))
@@ -50,7 +51,13 @@ def provenance_of(model: nn.Module, x: Tensor, mask: Any = None) -> Provenance:
     >>> provenance.parents["q_heads"][0]
     [('q', 0, 0)]
     """
-    attention: Any = the_attention(model)
+    attentions: dict[str, Any] = find_attentions(model)
+    (path, attention), *others = attentions.items()
+    if others:
+        raise ValueError(
+            f"{type(model).__name__} holds the attentions {checks.few([*attentions])}; record "
+            f"one of them, provenance_of(model.get_submodule({path!r}), x)."
+        )
     checks.tokens("x", x, attention.d_model)
     if x.ndim != 2:
         raise ValueError(f"x has shape {tuple(x.shape)}; record one sequence, (seq, d_model).")

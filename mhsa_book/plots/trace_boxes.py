@@ -190,7 +190,7 @@ def _box(ax: Any, step: Step, left: float, top: float, scale: float) -> None:
     (*leading, (row, n_rows), (column, n_columns)) = step.axes.items()
     width, height = (max(SMALLEST, scale * math.sqrt(_count(n))) for n in (n_columns, n_rows))
     y = top + NAME + (LARGEST - height) / 2
-    fill = GROWS if step.per_pair else style.PAPER
+    fill = GROWS if {"query", "key"} <= step.axes.keys() else style.PAPER
     for sheet in reversed(range(min(SHEETS, math.prod(_count(size) for _, size in leading)))):
         corner = (left + SHIFT * sheet, y - SHIFT * sheet)
         edge: dict[str, Any] = {"edgecolor": style.FAINT, "linewidth": 0.6}

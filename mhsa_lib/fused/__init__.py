@@ -1,7 +1,6 @@
 """Multi-head attention by fast kernels: the same function, at the speed of the hardware.
 
-``attention`` and ``latent`` are the modules. ``kernels`` is the table that picks a kernel for a
-call and explains the choice; its rows are in ``sdpa``, ``cpu``, ``gpu`` and ``ragged``.
+``attention`` and ``latent`` are the modules; ``kernels`` picks a kernel and says why.
 """
 
 from mhsa_lib.fused.attention import FusedMultiHeadAttention as FusedMultiHeadAttention

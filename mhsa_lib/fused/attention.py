@@ -18,11 +18,17 @@ from torch import Tensor, nn
 from mhsa_lib import checks, copying, masks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.cache.memory import KVCache
-from mhsa_lib.execution_mode import is_unmodified
+from mhsa_lib.execution_mode import has_no_hooks, is_unmodified
 from mhsa_lib.fused import kernels, ragged
 from mhsa_lib.fused.call import band_only
-from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values
+from mhsa_lib.fused.rotation import rotated
+from mhsa_lib.rope.rotary import PartialRotary, Rotary, RotarySplit
+from mhsa_lib.shapes import HeadOutputs, Heads, Keys, Queries, Tokens, Values
 from mhsa_lib.variants.grouped import standard_attention
+
+_ROTARY: copying.Classes = copying.ROTARY | {"split.rotary": (Rotary, PartialRotary)}
+_PLACED = "rotary", "q_norm", "k_norm"
+"""What a ``RotarySplit`` does to heads, by the names it has there and here."""
 
 
 def _parts_of_maps(attention: Any) -> dict[str, tuple[str, ...]]:
@@ -47,6 +53,7 @@ class FusedMultiHeadAttention(nn.Module):
         context has to be given in every call, and ``W_Q`` and ``W_KV`` replace ``W_QKV``
     bias : whether the projections add a bias
     dropout : probability of dropping an attention weight in training
+    rotary, q_norm, k_norm : as in ``RotarySplit``; norms only with a rotary
 
     Examples
     --------
@@ -66,6 +73,9 @@ class FusedMultiHeadAttention(nn.Module):
         d_context: int | None = None,
         bias: bool = False,
         dropout: float = 0.0,
+        rotary: Rotary | None = None,
+        q_norm: nn.Module | None = None,
+        k_norm: nn.Module | None = None,
     ) -> None:
         super().__init__()
         d_head = checks.head_width(d_model, n_heads, d_head)
@@ -85,18 +95,24 @@ class FusedMultiHeadAttention(nn.Module):
             self.W_Q = nn.Linear(d_model, self.widths[0], bias=bias)
             self.W_KV = nn.Linear(self.d_context, sum(self.widths[1:]), bias=bias)
         self.W_O = nn.Linear(n_heads * d_head, d_model, bias=bias)
-        self.scale, self.dropout = d_head**-0.5, dropout
+        self.scale, self.dropout, self.rotary = d_head**-0.5, dropout, rotary
+        if rotary is None and (q_norm, k_norm) != (None, None):
+            raise ValueError(
+                f"q_norm={q_norm} and k_norm={k_norm} came without a rotary; norms are those "
+                f"of a RotarySplit: pass rotary=Rotary({d_head}) too, or no norm."
+            )
+        self.q_norm, self.k_norm = q_norm, k_norm
 
     @classmethod
     def from_attention(cls, attention: MultiHeadAttention) -> "FusedMultiHeadAttention":
         """The same function, weights copied; what is frozen stays frozen.
 
-        W_Q, W_K and W_V become one W_QKV, so all of them learn, or none. Raises ``TypeError``
-        for another attention and ``ValueError`` for stages that are not the standard ones or
-        were changed.
+        W_Q, W_K and W_V become one W_QKV, so all of them learn, or none. ``split`` may be a
+        ``RotarySplit``. Raises ``TypeError`` for another attention and ``ValueError`` for
+        stages that are not the standard ones or were changed.
         """
         why, repair = "has no fused form", "use the five stages, or replace that stage"
-        copying.check_stages(attention, why, repair)
+        copying.check_stages(attention, why, repair, _ROTARY)
         project = attention.project
         fused = cls(
             attention.d_model,
@@ -106,8 +122,12 @@ class FusedMultiHeadAttention(nn.Module):
             d_context=attention.d_context,
             dropout=attention.attend.dropout.p,
         ).to(project.W_Q.weight)
+        for name in _PLACED:
+            if hasattr(attention.split, name):
+                setattr(fused, name, copying.copied(getattr(attention.split, name)))
         for name, parts in _parts_of_maps(fused).items():
-            weight, bias = _packed({part: getattr(project, part) for part in parts}, name)
+            maps = {part: getattr(project, part) for part in parts}
+            weight, bias = _packed(maps, name, placed=fused.rotary is not None)
             copying.copy_linear(getattr(fused, name), weight, bias)
         copying.copy_linear(fused.W_O, attention.W_O.weight, attention.W_O.bias)
         fused.scale = attention.attend.scale
@@ -118,23 +138,27 @@ class FusedMultiHeadAttention(nn.Module):
 
         Raises ``TypeError`` or ``ValueError`` where something was added to this module.
         """
-        linear = dict.fromkeys([*_parts_of_maps(self), "W_O"], (nn.Linear,))
-        known: copying.Classes = {"": (FusedMultiHeadAttention,), **linear}
+        known: copying.Classes = {
+            "": (FusedMultiHeadAttention,),
+            **dict.fromkeys([*_parts_of_maps(self), "W_O"], (nn.Linear,)),
+            **{name: _ROTARY[f"split.{name}"] for name in _PLACED},
+        }
         fix = "use it as it is, fused"
         copying.check_modules(self, known, "has no form in five stages", fix)
+        n_heads, n_kv_heads = self.n_heads, self.n_kv_heads
+        widths = {"d_head": self.d_head, "d_context": self.d_context}
         attention = standard_attention(
-            self.d_model,
-            self.n_heads,
-            self.n_kv_heads,
-            d_head=self.d_head,
-            d_context=self.d_context,
-            dropout=self.dropout,
+            self.d_model, n_heads, n_kv_heads, dropout=self.dropout, **widths
         ).to(self.W_O.weight)
+        if self.rotary is not None:
+            own = {name: getattr(self, name) for name in _PLACED}
+            placed: Any = {n: copying.copied(m) for n, m in own.items() if m is not None}
+            attention.split = RotarySplit(n_heads, n_kv_heads=n_kv_heads, **placed)
         for name, parts in _parts_of_maps(self).items():
             maps = [getattr(attention.project, part) for part in parts]
-            widths, packed = [W.out_features for W in maps], getattr(self, name)
-            weights = copying.split_rows(packed.weight, widths)
-            biases = copying.split_rows(packed.bias, widths)
+            rows, packed = [W.out_features for W in maps], getattr(self, name)
+            weights = copying.split_rows(packed.weight, rows)
+            biases = copying.split_rows(packed.bias, rows)
             for W, weight, bias in zip(maps, weights, biases, strict=True):
                 copying.copy_linear(W, weight, bias)
         copying.copy_linear(attention.W_O, self.W_O.weight, self.W_O.bias)
@@ -161,22 +185,29 @@ class FusedMultiHeadAttention(nn.Module):
             with torch.no_grad():
                 return self._continued(x, mask, cache)
         if self.d_context == self.d_model and (context is None or context is x):
-            lengths, maps = ragged.lengths_of(mask, x), (self.W_QKV, self.W_O)
-            # What was added to a map may act on padding too, so then none is left out.
-            if lengths is not None and all(is_unmodified(W, nn.Linear) for W in maps):
+            lengths = ragged.lengths_of(mask, x)
+            if lengths is not None and self._may_leave_out_padding():
                 return self._without_padding(x, mask, lengths)
         # No name holds q, k and v, so their memory is free again before W_O allocates.
-        z = self._attend(*self._project(x, context), mask)
+        z = self._attend(*self._heads(x, context), mask)
         return self.W_O(_concat(z))
 
     def _continued(self, x: Tensor, mask: Any, cache: KVCache) -> Tokens:
         q, k, v = self._project(x, None)
         call = cache.begin(x.shape[:-2], x.shape[-2], x.device)
+        # Keys are kept rotated, so a step rotates no key but its own.
+        q, k = self._placed(q, k, call.state.ends[0] if call.even else call.positions)
         mask = call.attention_mask(mask, self.n_heads)
         z = self._attend(q, call.append("k", k), call.append("v", v), mask)
         y = self.W_O(_concat(z))
         call.commit()  # the tokens count now that nothing can fail any more
         return y
+
+    def _may_leave_out_padding(self) -> bool:
+        # What was added to a part may act on padding too.
+        maps, others = (self.W_QKV, self.W_O), (self.rotary, self.q_norm, self.k_norm)
+        plain = all(is_unmodified(W, nn.Linear) for W in maps)
+        return plain and all(part is None or has_no_hooks(part) for part in others)
 
     def _without_padding(
         self, x: Tensor, mask: masks.Predicate, lengths: tuple[int, ...]
@@ -184,7 +215,7 @@ class FusedMultiHeadAttention(nn.Module):
         """Concatenate the real tokens of all sequences, so that no product meets padding."""
         checks.tokens("x", x, self.d_model, W=self.W_O)
         real = ragged.places(lengths, x.shape[-2], x.device)
-        heads = self._project(x.flatten(end_dim=-2)[real], None)
+        heads = self._heads(x.flatten(end_dim=-2)[real], None, real % x.shape[-2])
         band, each = band_only(mask), []
         for q, k, v in zip(*(t.split(lengths, dim=-2) for t in heads), strict=True):
             each.append(self._attend(q[None], k[None], v[None], band)[0])
@@ -195,18 +226,40 @@ class FusedMultiHeadAttention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         return kernels.attend(q, k, v, mask, scale=self.scale, dropout=dropout)
 
+    def _heads(
+        self, x: Tensor, context: Tensor | None, positions: Any = None
+    ) -> tuple[Queries, Keys, Values]:
+        q, k, v = self._project(x, context)
+        return *self._placed(q, k, positions), v
+
+    def _placed(self, q: Queries, k: Keys, positions: Any) -> tuple[Queries, Keys]:
+        """Return q and k, rotated by ``positions``, or as counted from the first key."""
+        if self.rotary is None:
+            return q, k
+        of_q, of_k = positions, positions
+        if positions is None:  # the queries are the last positions of the keys
+            of_q, of_k = k.shape[-2] - q.shape[-2], 0
+        # The norm comes first, because its gains belong to dimensions and rotation mixes pairs.
+        q = q if self.q_norm is None else self.q_norm(q)
+        k = k if self.k_norm is None else self.k_norm(k)
+        return rotated(self.rotary, q, of_q), rotated(self.rotary, k, of_k)
+
     def _project(self, x: Tensor, context: Tensor | None) -> tuple[Queries, Keys, Values]:
         """Return q, k and v as views (…, head, token, d_head) of one product, or of two."""
         checks.tokens("x", x, self.d_model, W=self.W_O)
         context = x if context is None else context
         if self.d_context == self.d_model and context is x:
-            rows = self.W_QKV(x).split(self.widths, dim=-1)
+            n_heads = [self.n_heads, self.n_kv_heads, self.n_kv_heads]
+            q, k, v = self._split(self.W_QKV(x)).split(n_heads, dim=-3)
         else:
-            rows = self._project_apart(x, context)
-        q, k, v = (t.unflatten(-1, (-1, self.d_head)).transpose(-2, -3) for t in rows)
+            rows, kv = self._project_apart(x, context)
+            q, (k, v) = self._split(rows), self._split(kv).chunk(2, dim=-3)
         return q, k, v
 
-    def _project_apart(self, x: Tensor, context: Tensor) -> tuple[Tensor, ...]:
+    def _split(self, rows: Tensor) -> Heads:
+        return rows.unflatten(-1, (-1, self.d_head)).transpose(-2, -3)
+
+    def _project_apart(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
         checks.tokens("context", context, self.d_context, "d_context", W=self.W_O)
         checks.same_batch(x, context)
         halves = [self.widths[0], sum(self.widths[1:])]
@@ -220,7 +273,7 @@ class FusedMultiHeadAttention(nn.Module):
         else:  # hooks and wrappers act only where the map is called as a whole
             q, _ = self.W_QKV(x).split(halves, dim=-1)
             _, kv = self.W_QKV(context).split(halves, dim=-1)
-        return q, *kv.chunk(2, dim=-1)
+        return q, kv
 
 
 def _concat(z: HeadOutputs) -> Tensor:
@@ -228,15 +281,15 @@ def _concat(z: HeadOutputs) -> Tensor:
     return z.transpose(-2, -3).flatten(-2)
 
 
-def _packed(maps: Mapping[str, nn.Linear], name: str) -> list[Any]:
+def _packed(maps: Mapping[str, nn.Linear], name: str, *, placed: bool) -> list[Any]:
     """Return weight and bias of several linear maps stacked into one; all learn, or none."""
     packed: list[Any] = []
     for kind in ("weight", "bias"):
         parts = {f"{part}.{kind}": getattr(W, kind) for part, W in maps.items()}
         learns = {part: t is not None and t.requires_grad for part, t in parts.items()}
         # Zeros stand for a bias that is missing. They must not learn, but those of W_K may,
-        # because no bias of the keys changes a weight of attention.
-        if "W_K.bias" in parts and parts["W_K.bias"] is None:
+        # because without positions no bias of the keys changes a weight of attention.
+        if not placed and "W_K.bias" in parts and parts["W_K.bias"] is None:
             del learns["W_K.bias"]
         if len(set(learns.values())) > 1:
             one = next(part for part in learns if learns[part])

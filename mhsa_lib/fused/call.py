@@ -12,18 +12,10 @@ from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 class Call(NamedTuple):
     """What a kernel is asked to compute; made by ``Call.of``.
 
-    Parameters
-    ----------
-    q, k, v : heads of queries, keys and values; k and v may have fewer heads
-    mask : as in ``MultiHeadAttention``: None, a predicate or a boolean tensor
-    scale : factor on the scores
-    dropout : probability of dropping a weight in this pass: 0 in evaluation
-    n_query, n_key : numbers of query and key tokens
-    shift : row i holds the query at position i + ``shift`` of the keys
-    band : everything the mask forbids, if that is a band and no more; None if it is not
-    sees_all : whether every query attends to every key
-    is_eager : whether operations are neither recorded nor transformed. Otherwise sizes may
-        change later, so nothing is derived from them: the fields above are 0, None or False
+    ``k`` and ``v`` may have fewer heads than ``q``; ``mask`` is as in ``MultiHeadAttention``.
+    Row i of q is the query at position i + ``shift`` of the keys. ``band`` is everything that
+    the mask forbids, None if that is no band. Unless ``is_eager``, operations are recorded or
+    transformed and sizes may change, so that what would follow from them is 0, None or False.
     """
 
     # A NamedTuple because decoding makes one for every token and layer: it takes a

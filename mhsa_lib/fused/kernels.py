@@ -2,7 +2,7 @@
 
 What a predicate says about its structure (``masks.structure``) becomes calls that need no
 (query × key) tensor: a *band*, such as causal or a window, and padded sequences, cut to their
-lengths. Where nothing is known, the predicate is asked about a block of queries at a time.
+lengths.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from torch.compiler import is_compiling, is_dynamo_compiling
 
 from mhsa_lib import functional, masks
 from mhsa_lib.execution_mode import is_recording
-from mhsa_lib.fused import cpu, flex, sdpa
+from mhsa_lib.fused import flex, sdpa
 from mhsa_lib.fused.call import Call, Kernel, band_only
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 
@@ -64,11 +64,11 @@ def attend_recorded(call: Call) -> HeadOutputs:
     """
     q, k, mask = call.q, call.k, call.mask
     if mask is None:
-        return sdpa.attend_unmasked(call)
+        return sdpa.sdpa(q, k, call.v, call)
     is_predicate = isinstance(mask, masks.Predicate)
     same_length = _surely_equal(q.shape[-2], k.shape[-2])
     if is_predicate and mask.structure.is_causal and same_length:
-        return sdpa.attend_causally(call)
+        return sdpa.sdpa(q, k, call.v, call, is_causal=True)
     if is_predicate and is_dynamo_compiling() and not _surely_equal(q.shape[-2], 1):
         from mhsa_lib.fused import outside_the_graph
 
@@ -107,6 +107,21 @@ def attend_by_definition(call: Call) -> HeadOutputs:
     return functional.mix(F.dropout(weights, call.dropout), v)
 
 
+FEWEST_TRAINED, MOST_TRAINED = 16, 128
+"""Tokens in bfloat16 on a CPU for which the backward pass of products is several times as fast
+as SDPA's. Beyond 128 the weights, kept for it, take more memory than q, k, v and z."""
+
+
+def _explicit_unsupported_reason(call: Call) -> str | None:
+    if not call.q.is_cpu or call.q.dtype is not torch.bfloat16:
+        return "not bfloat16 on a CPU"
+    learns = torch.is_grad_enabled() and any(t.requires_grad for t in (call.q, call.k, call.v))
+    few, many = min(call.n_query, call.n_key), max(call.n_query, call.n_key)
+    if learns and few >= FEWEST_TRAINED and many <= MOST_TRAINED:
+        return None
+    return f"not {FEWEST_TRAINED} to {MOST_TRAINED} tokens, with gradients"
+
+
 # --- sequences of different lengths ----------------------------------------------------------
 
 
@@ -138,6 +153,32 @@ def attend_each_sequence(call: Call) -> HeadOutputs:
     return torch.cat(each) if each else sdpa.attend_to_nothing(call)
 
 
+# --- any predicate ---------------------------------------------------------------------------
+
+ROWS = 256
+"""Queries in a block. What is written for a block grows with the keys, and not their square."""
+
+
+def attend_in_blocks(call: Call) -> HeadOutputs:
+    """Compute z under any predicate, without a boolean tensor of all queries and keys.
+
+    Source: Rabe and Staats, "Self-attention Does Not Need O(n²) Memory", arXiv 2112.05682.
+    """
+    q, k, v, mask, parts = call.q, call.k, call.v, call.mask, []
+    for start in range(0, call.n_query, ROWS):
+        end = min(start + ROWS, call.n_query)
+        first, last = start + call.shift, end + call.shift
+        low, high = mask.structure.band.keys(first, last, call.n_key)
+        query = torch.arange(first, last, device=k.device)[:, None]
+        key = torch.arange(low, high, device=k.device)
+        # A predicate need not have an answer about no key at all.
+        allowed = mask(query, key) if high > low else key.new_zeros(0, dtype=torch.bool)
+        allowed = allowed.expand(*allowed.shape[:-2], end - start, high - low)
+        near = k[..., low:high, :], v[..., low:high, :]
+        parts.append(sdpa.masked_sdpa(q[..., start:end, :], *near, allowed, call))
+    return torch.cat(parts, dim=-2) if parts else sdpa.attend_to_nothing(call)
+
+
 # --- the table -------------------------------------------------------------------------------
 
 TABLE = (
@@ -146,16 +187,14 @@ TABLE = (
     Kernel("definition", _definition_unsupported_reason, attend_by_definition),
     # No mask, or a band and nothing else: no boolean tensor is needed.
     sdpa.EMPTY,
-    cpu.KEYS_FIRST,
     sdpa.ONE_QUERY,
-    cpu.EXPLICIT_WEIGHTS,
-    sdpa.UNMASKED,
-    sdpa.CAUSAL,
+    Kernel("explicit weights", _explicit_unsupported_reason, attend_by_definition),
+    sdpa.PLAIN,
     # More than a band: a boolean tensor, lengths, or a predicate of which nothing is known.
     flex.FLEX,
     sdpa.UNDER_A_TENSOR,
     Kernel("each sequence", _sequences_unsupported_reason, attend_each_sequence),
-    cpu.BLOCKS,
+    Kernel("blocks of queries", lambda call: None, attend_in_blocks),
 )
 """The kernels in the order in which they are asked."""
 
@@ -202,11 +241,9 @@ def explain(
     recorded             nothing is recorded
     definition           nothing is transformed
     empty                the mask is more than a band
-    keys first           not one query
     one query            not one query
-    explicit weights     not bfloat16
-    SDPA                 not every query attends to every key
-    causal SDPA          the mask is more than a band
+    explicit weights     not bfloat16 on a CPU
+    SDPA                 the mask is more than a band
     FlexAttention        not on CUDA
     SDPA under a tensor  the mask is a predicate, on a CPU
     each sequence        the mask knows no lengths

@@ -1,7 +1,6 @@
-"""A padded batch as what it is: sequences of different lengths, one after the other.
+"""A padded batch as sequences one after the other: padding is left out before any product.
 
-Padding is left out before the first product, so no projection, score or gradient is spent on
-it. What a padded row of the result holds is known beforehand: the bias of W_O.
+What a padded row of the result holds is known beforehand: the bias of W_O.
 
 Source: Zeng et al., "Boosting Distributed Training Performance of the Unpadded BERT Model",
 arXiv 2208.08124.
@@ -21,9 +20,6 @@ def lengths_of(mask: Any, x: Tensor) -> tuple[int, ...] | None:
 
     None if it does not, if nothing is padded, under transforms, or while recording, where
     lengths would be constants of the recorded program.
-
-    >>> lengths_of(masks.padding([3, 9]), torch.zeros(2, 5, 12))
-    (3, 5)
     """
     if not isinstance(mask, masks.Predicate) or x.ndim != 3 or not is_eager():
         return None
@@ -44,12 +40,7 @@ def places(lengths: tuple[int, ...], n_tokens: int, device: torch.device) -> Ten
 
 
 def padded(y: Tensor, real: Tensor, shape: torch.Size, bias: Tensor | None) -> Tensor:
-    """Return real rows in their places, in a batch whose other rows are the bias of W_O.
-
-    >>> padded(torch.ones(1, 2), torch.tensor([1]), torch.Size([1, 2]), None)
-    tensor([[[0., 0.],
-             [1., 1.]]])
-    """
+    """Return real rows in their places, in a batch whose other rows are the bias of W_O."""
     row = y.new_zeros(y.shape[-1]) if bias is None else bias.to(y)
     rows = row.repeat(shape.numel(), 1)
     return rows.index_copy_(0, real, y).view(*shape, y.shape[-1])

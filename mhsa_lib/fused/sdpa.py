@@ -33,19 +33,7 @@ def sdpa(q: Queries, k: Keys, v: Values, call: Call, **mask: Any) -> HeadOutputs
     )
 
 
-# --- every query attends to every key, or there is nothing to attend to ----------------------
-
-
-def _unmasked_unsupported_reason(call: Call) -> str | None:
-    return None if call.sees_all else "not every query attends to every key"
-
-
-def attend_unmasked(call: Call) -> HeadOutputs:
-    """Compute z where every query attends to every key."""
-    return sdpa(call.q, call.k, call.v, call)
-
-
-UNMASKED = Kernel("SDPA", _unmasked_unsupported_reason, attend_unmasked)
+# --- nothing to attend to --------------------------------------------------------------------
 
 
 def _empty_unsupported_reason(call: Call) -> str | None:
@@ -63,30 +51,13 @@ def attend_to_nothing(call: Call) -> HeadOutputs:
 
 EMPTY = Kernel("empty", _empty_unsupported_reason, attend_to_nothing)
 
-# --- causal ----------------------------------------------------------------------------------
-
-
-def _causal_unsupported_reason(call: Call) -> str | None:
-    if call.band is None:
-        return NOT_A_BAND
-    if call.band.ahead != 0 or call.band.behind is not None:
-        return "the band is not the causal one"
-    # SDPA counts queries and keys from the first, so a cache's later queries do not fit.
-    return "not as many queries as keys" if call.shift != 0 else None
-
-
-def attend_causally(call: Call) -> HeadOutputs:
-    """Compute z under a causal mask by a flag, without any (query × key) tensor."""
-    return sdpa(call.q, call.k, call.v, call, is_causal=True)
-
-
-CAUSAL = Kernel("causal SDPA", _causal_unsupported_reason, attend_causally)
-
 # --- one query, as in decoding ---------------------------------------------------------------
 
+MOST_CACHED = 4 * 2**20
+"""Bytes of keys beyond which they no longer lie in a processor's cache between two layers."""
 
-def one_query_unsupported_reason(call: Call) -> str | None:
-    """Say why a call is not a single query that attends to every key."""
+
+def _one_query_unsupported_reason(call: Call) -> str | None:
     if call.n_query != 1:
         return "not one query"
     if not call.sees_all:
@@ -102,21 +73,39 @@ def attend_one_query(call: Call) -> HeadOutputs:
 
     Source: Shazeer, "Fast Transformer Decoding", arXiv 1911.02150.
     """
-    return rows_to_heads(sdpa(heads_to_rows(call), call.k, call.v, call))
-
-
-ONE_QUERY = Kernel("one query", one_query_unsupported_reason, attend_one_query)
-
-
-def heads_to_rows(call: Call) -> Tensor:
-    """Return the heads of every group as the rows of one head: (…, kv_head, group, d_head)."""
-    return call.q.unflatten(-3, (call.k.shape[-3], -1)).squeeze(-2)
-
-
-def rows_to_heads(z: Tensor) -> HeadOutputs:
-    """Return rows as heads of one query each."""
+    k, v = call.k, call.v
+    rows = call.q.unflatten(-3, (k.shape[-3], -1)).squeeze(-2)  # (…, kv_head, group, d_head)
+    if k.is_cpu and k.nbytes >= MOST_CACHED:
+        # A matrix that comes from memory is read faster as the left factor, row by row.
+        scores = (k @ (call.scale * rows).mT).mT
+        z = torch.softmax(scores, dim=-1).to(v.dtype) @ v
+    else:
+        z = sdpa(rows, k, v, call)
     return z.flatten(-3, -2).unsqueeze(-2)
 
+
+ONE_QUERY = Kernel("one query", _one_query_unsupported_reason, attend_one_query)
+
+# --- every query attends to every key, or to those before it ---------------------------------
+
+
+def _plain_unsupported_reason(call: Call) -> str | None:
+    if call.sees_all:
+        return None
+    if call.band is None:
+        return NOT_A_BAND
+    if call.band.ahead != 0 or call.band.behind is not None:
+        return "the band is not the causal one"
+    # SDPA counts queries and keys from the first, so a cache's later queries do not fit.
+    return "not as many queries as keys" if call.shift != 0 else None
+
+
+def attend_by_sdpa(call: Call) -> HeadOutputs:
+    """Compute z without a mask or under a causal one, by a flag, without any tensor for it."""
+    return sdpa(call.q, call.k, call.v, call, is_causal=not call.sees_all)
+
+
+PLAIN = Kernel("SDPA", _plain_unsupported_reason, attend_by_sdpa)
 
 # --- a boolean tensor ------------------------------------------------------------------------
 

@@ -25,23 +25,3 @@ def find_attentions(model: nn.Module) -> dict[str, Stage]:
             f"one and mhsa_lib.convert give them, trace_ops(model, x) shows what any does."
         )
     return outermost
-
-
-def the_attention(model: nn.Module) -> Stage:
-    """Return the only attention of ours in a model; ``ValueError`` if it has none, or several.
-
-    >>> from mhsa_lib import MultiHeadAttention
-    >>> mha = MultiHeadAttention(12, 3)
-    >>> the_attention(nn.Sequential(nn.LayerNorm(12), mha)) is mha
-    True
-    """
-    attentions = find_attentions(model)
-    path, *others = attentions
-    if others:
-        more = f" and {len(others) - 2} more" if len(others) > 2 else ""
-        raise ValueError(
-            f"{type(model).__name__} holds {len(attentions)} attentions; choose one of "
-            f"{', '.join([path, *others[:2]])}{more}, for example "
-            f"trace(model.get_submodule({path!r}))."
-        )
-    return attentions[path]

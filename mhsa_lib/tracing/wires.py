@@ -1,6 +1,6 @@
 """Collect the wires of a forward pass from outside, without a change to its code."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from inspect import signature
@@ -8,11 +8,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from mhsa_lib import shapes
+from mhsa_lib import checks, shapes
 from mhsa_lib.stages import Stage, stages_of
 from mhsa_lib.tracing import drawing
 from mhsa_lib.tracing.drawing import Step
-from mhsa_lib.tracing.find import the_attention
+from mhsa_lib.tracing.find import find_attentions
 from mhsa_lib.tracing.hooks import Hooks, watching
 from mhsa_lib.tracing.op_recorder import OpRecorder, ledger, storage
 
@@ -64,8 +64,7 @@ class Wires(dict[str, Tensor]):
         return ledger(("wire", "axes"), rows)
 
     def _repr_html_(self) -> str:
-        maps = drawing.maps(self["weights"]) if "weights" in self else ""
-        return drawing.table(self.name, list(self.steps.values())) + maps
+        return drawing.table(self.name, list(self.steps.values()))
 
     def _record(self, wire: str, alias: Any, value: Tensor, flops: int) -> None:
         # A view of anything that was there before needs no new memory.
@@ -88,16 +87,28 @@ def _of_this_call(step: Step, n_key: Any) -> Step:
     return replace(step, axes=axes)
 
 
+class WiresByPath(dict[str, Wires]):
+    """The wires of every attention in a model, by its path."""
+
+    def __missing__(self, path: str) -> Wires:
+        raise KeyError(f"no attention at {path!r}; there are some at {checks.few([*self])}.")
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            f"{path}: {each.name}, {len(each)} wires" for path, each in self.items()
+        )
+
+
 @contextmanager
-def trace(model: nn.Module) -> Iterator[Wires]:
+def trace(model: nn.Module) -> Iterator[Any]:
     """Collect the named wires of the attention in ``model`` while the block runs.
 
-    A second forward pass in the block replaces the first. Tensors keep the graph of their
-    gradients. Only passes of this thread are seen, and compiled modules run uncompiled
-    (``hooks.Hooks``). Results are bit for bit those without the block, except that under
-    ``torch.inference_mode`` PyTorch may add in another order while it is watched. Raises
-    ``ValueError`` if ``model`` has no attention of ours, or several; then the message lists the
-    paths to choose from.
+    If the model holds several attentions, there are ``Wires`` for each of them, by its path:
+    ``wires["layers.3.attention"]["weights"]``. A second forward pass in the block replaces the
+    first. Tensors keep the graph of their gradients. Only passes of this thread are seen, and
+    compiled modules run uncompiled (``hooks.Hooks``). Results are bit for bit those without the
+    block, except that under ``torch.inference_mode`` PyTorch may add in another order while it
+    is watched. Raises ``ValueError`` if ``model`` has no attention of ours.
 
     >>> from mhsa_lib import MultiHeadAttention
     >>> import torch
@@ -109,11 +120,27 @@ def trace(model: nn.Module) -> Iterator[Wires]:
     >>> wires["weights"].shape, wires.steps["q_heads"].result, wires.steps["concat"].result
     (torch.Size([2, 3, 6, 6]), 'view', 'copy')
     """
-    attention = the_attention(model)
-    wires = Wires(type(attention).__name__)
+    attentions = find_attentions(model)
+    found = WiresByPath({path: Wires(type(m).__name__) for path, m in attentions.items()})
+
+    @watching
+    def forget(*_: Any) -> None:
+        # Of what this pass of the model leaves out, nothing of an earlier one may stay.
+        for wires in found.values():
+            wires.clear()
+            wires.inputs = {}
+
+    with ExitStack() as at_the_end, Hooks(model) as hooks:
+        hooks.before(model, forget)
+        for path, attention in attentions.items():
+            at_the_end.callback(_watch(hooks, attention, found[path]))
+        yield found if len(found) > 1 else next(iter(found.values()))
+
+
+def _watch(hooks: Hooks, attention: Stage, wires: Wires) -> Callable[[], None]:
+    """Record the wires of an attention in every pass; return what ends the recording of one."""
     # The recorder is on from the start of a pass to its end, and keeps no tensor after it.
     recorder, recording = OpRecorder(), ExitStack()
-    stages = [stage for stage in stages_of(attention).values() if stage.wires]
 
     @watching
     def stop(*_: Any) -> None:
@@ -136,15 +163,12 @@ def trace(model: nn.Module) -> Iterator[Wires]:
             wires._record(wire, stage.wires[wire], value, spent)
         recorder.forget()
 
-    with Hooks(model) as hooks:
-        hooks.before(attention, begin)
-        for stage in stages:
+    hooks.before(attention, begin)
+    for stage in stages_of(attention).values():
+        if stage.wires:
             hooks.after(stage, record)
-        hooks.after(attention, stop, always=True)
-        try:
-            yield wires
-        finally:
-            stop()
+    hooks.after(attention, stop, always=True)
+    return stop
 
 
 def _flops_by_output(recorder: OpRecorder, values: list[Tensor]) -> list[int]:

@@ -8,7 +8,7 @@ from mhsa_book.equivalence import comparison
 from mhsa_book.equivalence.peers import NotApplicableError
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
 from mhsa_lib.fused.call import Call
-from mhsa_lib.fused.cpu import attend_by_explicit_weights, attend_in_blocks
+from mhsa_lib.fused.kernels import attend_by_definition, attend_in_blocks
 
 Kernel = Callable[..., Tensor]
 
@@ -28,11 +28,7 @@ def in_blocks(q, k, v, mask, scale):
 
 
 def explicitly(q, k, v, mask, scale):
-    if mask is not None and (
-        not mask.structure.exact or mask.structure.key_lengths is not None
-    ):
-        raise NotApplicableError("bands only")
-    return attend_by_explicit_weights(Call.of(q, k, v, mask, scale=scale))
+    return attend_by_definition(Call.of(q, k, v, mask, scale=scale))
 
 
 PATHS: dict[str, Callable[[comparison.Case], Tensor]] = {

@@ -60,7 +60,7 @@ SHARED = ("plain", "grouped", "rotary", *attentions.STAGED)
 OURS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "from_attention": (
         FusedMultiHeadAttention.from_attention,
-        ("plain", "grouped", *attentions.STAGED),
+        ("plain", "grouped", "rotary", *attentions.STAGED),
     ),
     "to_attention": (to_five_stages, ("fused", "fused latent")),
     "pooled": (

@@ -8,7 +8,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import forward_ad
 
 from mhsa_lib import FusedMultiHeadAttention, masks, trace_ops
-from mhsa_lib.fused import cpu, explain, flex, kernels
+from mhsa_lib.fused import explain, flex, kernels
 
 SIZES = [(1, 1), (1, 9), (5, 5), (3, 9), (9, 3), (16, 16), (70, 70), (300, 300), (0, 3), (3, 0)]
 TYPES = [torch.float32, torch.bfloat16, torch.float64]
@@ -108,12 +108,12 @@ def test_a_padded_batch_asks_the_table_again_for_each_sequence(ran):
     q, k, v = heads(300, 300, torch.bfloat16)
     with torch.no_grad():
         kernels.attend(q, k, v, masks.padding([300, 9]), scale=0.5)
-        assert ran == ["each sequence", "explicit weights", "SDPA"]
+        assert ran == ["each sequence", "SDPA", "SDPA"]
         ran.clear()
         fused = FusedMultiHeadAttention(16, 2).to(torch.bfloat16)
         x = torch.randn(2, 291, 16).to(torch.bfloat16)
         fused(x, mask=masks.causal & masks.padding([291, 9]))
-        assert ran == ["explicit weights", "causal SDPA"]
+        assert ran == ["SDPA", "SDPA"]
 
 
 def on_a_gpu(*shape, **options):
@@ -128,8 +128,8 @@ def test_every_row_is_somebodys(monkeypatch):
     for sizes in SIZES:
         for dtype, mask in itertools.product(TYPES, rules(*sizes)):
             seen.add(explain(*heads(*sizes, dtype), mask).kernel)
-    k = torch.empty(1, 8, 2048, 64)
-    seen.add(explain(k[..., :1, :], k, k).kernel)
+    q = torch.empty(1, 8, 64, 64, dtype=torch.bfloat16, requires_grad=True)
+    seen.add(explain(q, q, q).kernel)
     q = on_a_gpu(2, 2, 200, 64)
     seen.add(explain(q, q, q, masks.prefix(2)).kernel)
     assert seen == set(names())
@@ -151,26 +151,28 @@ def test_it_is_printed_as_the_table():
     )
     assert [line.split("  ")[0] for line in lines[1:]] == names()
     answers = [line.partition("  ")[2].strip() for line in lines[1:]]
-    at = names().index("explicit weights")
+    at = names().index("SDPA")
     assert answers[0] == "nothing is recorded"
     assert answers[at] == "RUNS"
     assert set(answers[at + 1 :]) == {"not asked"}
 
 
-@pytest.mark.parametrize("grad", [True, False])
-def test_training_in_bfloat16_is_left_to_sdpa(grad):
-    q = torch.empty(1, 8, 2048, 64, requires_grad=grad, dtype=torch.bfloat16)
-    found = explain(q, q, q, masks.causal)
-    assert found.kernel == ("causal SDPA" if grad else "explicit weights")
-    if grad:
-        words = "not 16 to 128 tokens, with gradients"
-        assert found.refused["explicit weights"] == words
+@pytest.mark.parametrize("learning", "qkv")
+@pytest.mark.parametrize(("n_query", "n_key"), [(16, 128), (15, 16), (16, 129), (512, 512)])
+def test_few_tokens_that_learn_in_bfloat16_have_their_weights_written(n_query, n_key, learning):
+    parts = dict(zip("qkv", heads(n_query, n_key, torch.bfloat16), strict=True))
+    parts[learning].requires_grad_()
+    found = explain(**parts)
+    few = n_query == 16 and n_key == 128
+    assert found.kernel == ("explicit weights" if few else "SDPA")
+    with torch.no_grad():
+        found = explain(**parts)
+    words = "not 16 to 128 tokens, with gradients"
+    assert (found.kernel, found.refused["explicit weights"]) == ("SDPA", words)
 
 
 THRESHOLDS = [
-    (cpu, "MOST_CACHED", 2**23, "the keys take less than 8 MiB"),
-    (cpu, "MOST_TRAINED", 100, "not 16 to 100 tokens, with gradients"),
-    (cpu, "FEWEST", 3000, "fewer than 3000 tokens"),
+    (kernels, "MOST_TRAINED", 100, "not 16 to 100 tokens, with gradients"),
     (flex, "FEWEST", 3000, "fewer than 3000 queries, or of fewer than 16 dimensions"),
 ]
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from mhsa_lib import masks, trace_ops
-from mhsa_lib.fused import cpu, explain, kernels
-from mhsa_lib.fused.call import Call
+from mhsa_lib.fused import explain, kernels, sdpa
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 4e-2}
 
@@ -121,7 +120,7 @@ def largest_result(mask, n, grad, dtype):
     ids=str,
 )
 def test_no_tensor_has_a_query_and_a_key_axis(mask, dtype, grad, monkeypatch):
-    monkeypatch.setattr(cpu, "ROWS", 128)
+    monkeypatch.setattr(kernels, "ROWS", 128)
     at_2k, at_8k = (largest_result(mask, n, grad, dtype) for n in (2048, 8192))
     assert at_8k <= 4 * at_2k
     assert at_8k < 8192 * 8192 / 16
@@ -137,8 +136,7 @@ def test_one_query_of_a_group_reads_its_keys_once():
 @pytest.mark.parametrize("n_kv_heads", [1, 2, 8])
 def test_one_query_and_many_keys_are_plain_products(n_kv_heads, monkeypatch):
     q, k, v = heads(8, n_kv_heads, 1, 50, torch.float64)
-    monkeypatch.setattr(cpu, "MOST_CACHED", 0)
-    assert explain(q, k, v).kernel == "keys first"
+    monkeypatch.setattr(sdpa, "MOST_CACHED", 0)
     for mask, seen in ((None, 50), (masks.sliding_window(9), 9)):
         z = kernels.attend(q, k, v, mask, scale=0.3)
         assert_close(z, exact(q, k[..., -seen:, :], v[..., -seen:, :], None, 0.3))
@@ -147,19 +145,20 @@ def test_one_query_and_many_keys_are_plain_products(n_kv_heads, monkeypatch):
 def test_many_keys_are_those_that_fill_a_cache():
     few, many = torch.empty(1, 8, 1024, 64), torch.empty(1, 8, 2048, 64)
     half = torch.empty(8, 8, 512, 64, dtype=torch.bfloat16)
-    found = [explain(k[..., :1, :], k, k).kernel for k in (few, many, half)]
-    assert found == ["one query", "keys first", "keys first"]
+    for k, products in ((few, False), (many, True), (half, True)):
+        ops = trace_ops(lambda k=k: kernels.attend(k[..., :1, :], k, k, None, scale=1.0))
+        assert ("_softmax" in {op.name for op in ops}) == products
 
 
 @pytest.mark.parametrize("name", rules(70, 70))
 def test_explicit_weights_of_few_tokens(name):
-    """In bfloat16 the weights of few tokens are written out, trained or not."""
-    for n_query, n_key in ((70, 70), (66, 90)):
+    """In bfloat16 the weights of few tokens are written out in training, for gradients."""
+    for n_query, n_key in ((70, 70), (66, 90), (16, 128)):
         mask = rules(n_query, n_key).get(name, masks.causal & masks.prefix(1))
         q, k, v = heads(4, 4, n_query, n_key, torch.bfloat16)
-        call = Call.of(q, k, v, mask, scale=0.3)
-        reason = cpu.EXPLICIT_WEIGHTS.unsupported_reason(call)
-        assert (reason is None) == (call.band is not None)
+        assert explain(q, k, v, mask, scale=0.3).kernel == "explicit weights"
+        with torch.no_grad():
+            assert explain(q, k, v, mask, scale=0.3).kernel != "explicit weights"
         dense = None if mask is None else mask.dense(n_query, n_key)
         with torch.inference_mode():  # what it keeps has to serve gradients later
             kernels.attend(*(t.detach() for t in (q, k, v)), mask, scale=0.3)
