@@ -131,8 +131,8 @@ def test_a_part_of_the_columns_turns_and_the_others_stay(pairing):
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: Rotary(5), "d_rotary=5 is odd; dimensions rotate in pairs, try 6"),
-        (lambda: Rotary(0), "d_rotary=0 is not a size; it must be at least 1"),
+        (lambda: Rotary(5), "d_rotary=5 is odd; dimensions rotate in pairs, try d_rotary=6"),
+        (lambda: Rotary(-2), "d_rotary=-2 is not a size; it must be at least 1"),
         (
             lambda: Rotary(4)(rand(5, 6), torch.arange(5)),
             r"rows are 6 wide, shape \(5, 6\), but d_rotary=4; the last axis must be d_rotary",
