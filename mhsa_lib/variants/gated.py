@@ -75,7 +75,7 @@ class HardConcrete(Stage):
         return gates.to(z.dtype)[..., None, None] * z
 
     def values(self) -> HeadGates:
-        """Return the gates of evaluation mode (head,), whatever the mode; 0 is closed, 1 open."""
+        """Return the gates of evaluation mode (head,) in any mode; 0 is closed, 1 open."""
         return self._stretched(self._exact().sigmoid())
 
     def drawn(self) -> HeadGates:
@@ -115,8 +115,8 @@ class HardConcrete(Stage):
 class GatedAttention(MultiHeadAttention):
     """Multi-head attention with a learned gate on every head.
 
-    Add λ · ``gate.penalty()`` of every layer to the loss; then the gates of heads close that the
-    task can do without.
+    Add λ · ``gate.penalty()`` of every layer to the loss; then the gates of heads close that
+    the task can do without.
 
     >>> gated = GatedAttention(d_model=12, n_heads=3).eval()
     >>> plain, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)

@@ -63,7 +63,12 @@ class LatentProject(Stage):
     cached = ("latent", "k_rope")
 
     def __init__(
-        self, W_Q: nn.Linear | LatentQuery, d_latent: int, rotary: Rotary, norm: Norm, bias: bool
+        self,
+        W_Q: nn.Linear | LatentQuery,
+        d_latent: int,
+        rotary: Rotary,
+        norm: Norm,
+        bias: bool,
     ) -> None:
         super().__init__()
         checks.positive(d_latent=d_latent)

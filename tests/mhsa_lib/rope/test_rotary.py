@@ -124,6 +124,12 @@ def test_a_part_of_the_columns_turns_and_the_others_stay(pairing):
     assert torch.equal(found[:, :4], whole(rows[:, :4], torch.arange(5)))
 
 
+def test_of_no_dimensions_none_rotates():
+    rows, at = rand(5, 7), torch.arange(5)
+    assert torch.equal(PartialRotary(0)(rows, at), rows)
+    assert Rotary(0)(rows[:, :0], at).shape == (5, 0)
+
+
 # --- bad input -------------------------------------------------------------------------------
 
 

@@ -76,7 +76,8 @@ def test_evaluation_takes_the_sigmoid_without_noise_or_temperature():
         stretched = 1.2 / (1 + math.exp(-log_alpha)) - 0.1
         assert found == pytest.approx(min(max(stretched, 0.0), 1.0), abs=1e-12)
     closed = math.log(0.1 / 1.1)
-    assert gated([closed - 1e-6, closed + 1e-6, 0.0]).gate.values()[:2].sign().tolist() == [0.0, 1.0]
+    values = gated([closed - 1e-6, closed + 1e-6, 0.0]).gate.values()
+    assert values[:2].sign().tolist() == [0.0, 1.0]
 
 
 def test_at_the_start_it_is_plain_attention_bit_by_bit():
