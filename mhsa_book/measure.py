@@ -1,4 +1,4 @@
-"""Numbers about attention weights (…, query, key); ``composition`` is about learned matrices.
+"""Numbers about attention weights (…, query, key), about learned matrices, and about gates.
 
 Each row of ``weights`` is a distribution over keys. A row of zeros (a query that may attend to
 nothing) counts as zero in every mean; ``agreement`` leaves it out.
@@ -127,6 +127,17 @@ def composition(writes: Tensor, reads: Tensor) -> Tensor:
     product = torch.linalg.matrix_norm(writes[:, None] @ reads)
     norms = torch.linalg.matrix_norm(writes)[:, None] * torch.linalg.matrix_norm(reads)
     return torch.where(norms == 0, norms, product / norms)
+
+
+def loads(gates: Tensor) -> Tensor:
+    """Return the share of tokens that use each head (head,), from the wire ``gates``.
+
+    ``gates`` are those of a ``MixtureOfHeadAttention``, (…, query, head).
+
+    >>> loads(torch.tensor([[1.0, 0.7, 0.0], [1.0, 0.0, 1.3]]))
+    tensor([1.0000, 0.5000, 0.5000])
+    """
+    return (gates != 0).flatten(end_dim=-2).float().mean(dim=0)
 
 
 def _offsets(weights: Tensor) -> Tensor:

@@ -100,17 +100,6 @@ def pairs(**widths: int) -> None:
             )
 
 
-def no_wider_than_the_model(d_model: int, **latents: int) -> None:
-    """A latent compresses a token: it has no more dimensions."""
-    positive(d_model=d_model, **latents)
-    for name, width in latents.items():
-        if width > d_model:
-            raise ValueError(
-                f"{name}={width} is wider than d_model={d_model}; a latent has at most "
-                f"{d_model} dimensions."
-            )
-
-
 def few(names: Sequence[str]) -> str:
     """Three names at most, and how many more: an error is to be read.
 

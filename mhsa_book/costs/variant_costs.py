@@ -164,13 +164,11 @@ def latent(
     d_nope, n_key = d_head if d_nope is None else d_nope, n if n_key is None else n_key
     checks.positive(d_latent=d_latent, d_nope=d_nope, n=n, n_key=n_key)
     checks.pairs(d_rope=d_rope)
-    checks.no_wider_than_the_model(d_model, d_latent=d_latent)
-    if d_q_latent is not None:
-        checks.no_wider_than_the_model(d_model, d_q_latent=d_q_latent)
     d_kv, d_keys = d_latent + d_rope, n_heads * (d_nope + d_rope)
     queries, norms = {"W_Q": d_model * d_keys}, d_latent
     flops = {"q": 2 * n * d_model * d_keys}
     if d_q_latent is not None:
+        checks.positive(d_q_latent=d_q_latent)
         queries = {"W_DQ": d_model * d_q_latent, "W_UQ": d_q_latent * d_keys}
         norms += d_q_latent
         flops = {"q_latent": 2 * n * queries["W_DQ"], "q": 2 * n * queries["W_UQ"]}

@@ -18,9 +18,9 @@ import torch.distributed as dist
 from torch import Tensor
 
 from mhsa_book.parallel import comparison
+from mhsa_book.parallel.process_group import process_group
 from mhsa_lib import checks
 from mhsa_lib.fused.attention import FusedMultiHeadAttention
-from mhsa_lib.parallel.process_group import process_group
 from mhsa_lib.parallel.tensor_parallel import parallelize
 from mhsa_lib.parallel.ulysses import exchange_heads
 from mhsa_lib.variants.grouped import standard_attention

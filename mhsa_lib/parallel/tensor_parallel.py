@@ -41,14 +41,14 @@ def parallelize(attention: Any, mesh: DeviceMesh) -> Any:
     Raises ``ValueError``, before anything is changed, where ``divisible`` does and for a mesh
     of several axes. Over one rank, torch 2.5 itself ends in an ``IndexError``.
 
-    >>> import torch
+    >>> import torch.distributed as dist
     >>> from mhsa_lib import MultiHeadAttention
-    >>> from mhsa_lib.parallel.process_group import process_group
-    >>> with process_group() as mesh:
-    ...     mha = parallelize(MultiHeadAttention(12, 4), mesh)
-    ...     y = mha(torch.randn(6, 12, device=mesh.device_type))
-    ...     y.shape, type(mha.W_O.weight).__name__
+    >>> alone = {"store": dist.HashStore(), "rank": 0, "world_size": 1}
+    >>> dist.init_process_group("gloo", **alone)  # torchrun tells all but the backend
+    >>> mha = parallelize(MultiHeadAttention(12, 4), dist.init_device_mesh("cpu", (1,)))
+    >>> mha(torch.randn(6, 12)).shape, type(mha.W_O.weight).__name__
     (torch.Size([6, 12]), 'DTensor')
+    >>> dist.destroy_process_group()
     """
     if mesh.ndim != 1:
         raise ValueError(f"mesh has {mesh.ndim} axes; heads are sharded along one, mesh['tp'].")

@@ -64,11 +64,12 @@ def exchange_heads(attention: Any, mesh: DeviceMesh) -> Any:
     and with a cache.
 
     >>> from mhsa_lib import MultiHeadAttention
-    >>> from mhsa_lib.parallel.process_group import process_group
-    >>> with process_group() as mesh:
-    ...     mha = exchange_heads(MultiHeadAttention(12, 4), mesh)
-    ...     mha(torch.randn(6, 12, device=mesh.device_type)).shape
+    >>> alone = {"store": dist.HashStore(), "rank": 0, "world_size": 1}
+    >>> dist.init_process_group("gloo", **alone)  # torchrun tells all but the backend
+    >>> mha = exchange_heads(MultiHeadAttention(12, 4), dist.init_device_mesh("cpu", (1,)))
+    >>> mha(torch.randn(6, 12)).shape
     torch.Size([6, 12])
+    >>> dist.destroy_process_group()
     """
     if mesh.ndim != 1:
         raise ValueError(f"mesh has {mesh.ndim} axes; tokens are cut along one, mesh['sp'].")

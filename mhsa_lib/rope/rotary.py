@@ -65,7 +65,7 @@ class Rotary(nn.Module):
 
     Parameters
     ----------
-    d_rotary : dimensions that rotate, an even number
+    d_rotary : dimensions that rotate, an even number; with 0 none does
     base : pair i rotates by base^(-2i/d_rotary) radians per token
     pairing : which dimensions are a pair, ``INTERLEAVED`` or ``HALVES``
     scaling : a function of these frequencies for longer texts, see ``rope.scaling``
@@ -85,11 +85,7 @@ class Rotary(nn.Module):
         scaling: Callable[[Tensor], Tensor] | None = None,
     ) -> None:
         super().__init__()
-        checks.positive(d_rotary=d_rotary)
-        if d_rotary % 2:
-            raise ValueError(
-                f"d_rotary={d_rotary} is odd; dimensions rotate in pairs, try {d_rotary + 1}."
-            )
+        checks.pairs(d_rotary=d_rotary)
         if getattr(scaling, "base", base) != base:
             raise ValueError(
                 f"{scaling} does not fit base={base:g}; make both with the same base."

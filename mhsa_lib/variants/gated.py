@@ -75,7 +75,7 @@ class HardConcrete(Stage):
         return gates.to(z.dtype)[..., None, None] * z
 
     def values(self) -> HeadGates:
-        """Return the gates of evaluation mode (head,), whatever the mode."""
+        """Return the gates of evaluation mode (head,) in any mode; 0 is closed, 1 open."""
         return self._stretched(self._exact().sigmoid())
 
     def drawn(self) -> HeadGates:
@@ -115,13 +115,13 @@ class HardConcrete(Stage):
 class GatedAttention(MultiHeadAttention):
     """Multi-head attention with a learned gate on every head.
 
-    Add λ · ``penalty()`` of every layer to the loss; then the gates of heads close that the
-    task can do without.
+    Add λ · ``gate.penalty()`` of every layer to the loss; then the gates of heads close that
+    the task can do without.
 
     >>> gated = GatedAttention(d_model=12, n_heads=3).eval()
     >>> plain, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
     >>> loaded = gated.load_state_dict(plain.state_dict(), strict=False)
-    >>> torch.equal(gated(x), plain(x)), gated.gates().tolist()
+    >>> torch.equal(gated(x), plain(x)), gated.gate.values().tolist()
     (True, [1.0, 1.0, 1.0])
 
     Parameters
@@ -140,11 +140,3 @@ class GatedAttention(MultiHeadAttention):
         z = self.attend(q, k, v, mask)
         z = self.concat(self.gate(z))  # <- the idea
         return self.W_O(z)
-
-    def gates(self) -> HeadGates:
-        """Return the gates of evaluation mode (head,); 0 is closed, 1 open."""
-        return self.gate.values()
-
-    def penalty(self) -> Tensor:
-        """Return how many gates are not 0, on average over draws."""
-        return self.gate.penalty()

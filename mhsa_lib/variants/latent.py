@@ -37,18 +37,6 @@ Norm = Callable[[int], nn.Module]
 RMS_NORM = partial(nn.RMSNorm, eps=1e-6)
 
 
-class NoRotary(nn.Module):
-    """The ``Rotary`` of an attention in which no dimension rotates."""
-
-    d_rotary = 0
-
-    def forward(self, rows: Tensor, positions: Tensor) -> Tensor:
-        return rows
-
-
-Turn = Rotary | NoRotary
-
-
 class LatentQuery(nn.Module):
     """A W_Q of low rank: down to a latent, norm, up to the queries of all heads."""
 
@@ -56,7 +44,7 @@ class LatentQuery(nn.Module):
         self, d_model: int, d_q_latent: int, d_keys: int, norm: Norm, bias: bool
     ) -> None:
         super().__init__()
-        checks.no_wider_than_the_model(d_q_latent=d_q_latent, d_model=d_model)
+        checks.positive(d_model=d_model, d_q_latent=d_q_latent)
         self.in_features = d_model
         self.W_DQ = nn.Linear(d_model, d_q_latent, bias=bias)
         self.norm = norm(d_q_latent)
@@ -75,10 +63,15 @@ class LatentProject(Stage):
     cached = ("latent", "k_rope")
 
     def __init__(
-        self, W_Q: nn.Linear | LatentQuery, d_latent: int, rotary: Turn, norm: Norm, bias: bool
+        self,
+        W_Q: nn.Linear | LatentQuery,
+        d_latent: int,
+        rotary: Rotary,
+        norm: Norm,
+        bias: bool,
     ) -> None:
         super().__init__()
-        checks.no_wider_than_the_model(d_latent=d_latent, d_model=W_Q.in_features)
+        checks.positive(d_latent=d_latent)
         self.d_model, self.W_Q, self.rotary = W_Q.in_features, W_Q, rotary
         self.widths = [d_latent, rotary.d_rotary]
         self.W_DKV = nn.Linear(W_Q.in_features, sum(self.widths), bias=bias)
@@ -103,7 +96,7 @@ class LatentSplit(Stage):
     wires = {"q_heads": LatentQueries, "k_heads": LatentKeys, "v_heads": Values}
 
     def __init__(
-        self, n_heads: int, d_latent: int, rotary: Turn, *, d_head: int, d_nope: int
+        self, n_heads: int, d_latent: int, rotary: Rotary, *, d_head: int, d_nope: int
     ) -> None:
         super().__init__()
         self.n_heads, self.rotary = n_heads, rotary
@@ -147,7 +140,7 @@ class LatentAttention(MultiHeadAttention):
     ----------
     d_model, n_heads, d_head, dropout, stages : as in ``MultiHeadAttention``; d_head is that of
         values
-    d_latent : width of the latent that keys and values are made from, at most d_model
+    d_latent : width of the latent that keys and values are made from; d_model loses nothing
     d_rope : further dimensions of queries and keys, which are rotated; even, 0 for none
     d_q_latent : width of a latent that queries are made from; without, W_Q makes them
     d_nope : dimensions of queries and keys that are not rotated; d_head when not given
@@ -175,7 +168,7 @@ class LatentAttention(MultiHeadAttention):
         d_nope = d_head if d_nope is None else d_nope
         checks.positive(d_nope=d_nope)
         checks.pairs(d_rope=d_rope)
-        rotary = rotary(d_rope) if d_rope else NoRotary()
+        rotates = rotary(d_rope)
         d_key = d_nope + d_rope
         # A low rank saves nothing in the cache, but activations while training.
         W_Q = (
@@ -184,8 +177,8 @@ class LatentAttention(MultiHeadAttention):
             else LatentQuery(d_model, d_q_latent, n_heads * d_key, norm, bias)
         )
         own = {
-            "project": LatentProject(W_Q, d_latent, rotary, norm, bias),
-            "split": LatentSplit(n_heads, d_latent, rotary, d_head=d_head, d_nope=d_nope),
+            "project": LatentProject(W_Q, d_latent, rotates, norm, bias),
+            "split": LatentSplit(n_heads, d_latent, rotates, d_head=d_head, d_nope=d_nope),
             # Keys are wider than values here, and the scale is that of the keys.
             "attend": Attend(scale=d_key**-0.5, dropout=dropout),
         }

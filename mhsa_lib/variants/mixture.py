@@ -236,12 +236,3 @@ def balance_loss(model: nn.Module) -> Tensor:
             f"a forward pass first."
         )
     return torch.stack(losses).mean()
-
-
-def loads(gates: Gates) -> Tensor:
-    """Return the share of the tokens that use each head, from the wire ``gates``.
-
-    >>> loads(torch.tensor([[1.0, 0.7, 0.0], [1.0, 0.0, 1.3]]))
-    tensor([1.0000, 0.5000, 0.5000])
-    """
-    return (gates != 0).flatten(end_dim=-2).float().mean(dim=0)

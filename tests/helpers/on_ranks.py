@@ -19,8 +19,8 @@ from jaxtyping import install_import_hook
 is_rank = __name__ == "__main__"
 with install_import_hook("mhsa_lib", "beartype.beartype") if is_rank else nullcontext():
     from mhsa_book.parallel import comparison
+    from mhsa_book.parallel.process_group import process_group
     from mhsa_lib import KVCache, kv_cache, masks, trace
-    from mhsa_lib.parallel.process_group import process_group
     from mhsa_lib.parallel.tensor_parallel import parallelize
     from tests.helpers.on_ranks_refused import refusals
     from tests.helpers.on_ranks_replaced import cached, replaced

@@ -190,6 +190,8 @@ def test_the_command_plants_what_changed_and_never_remembers_a_survivor(project)
     assert "1 of 1 mistakes noticed" in said["another package"]
     assert "exit" not in said["formatting"]
     assert list(noticed.read(project / "noticed.json")) == ["minus"]
+    here = (project / "mhsa_lib" / "numbers.py").read_text(encoding="utf-8")
+    assert here == f"{LIBRARY}more = 1\n"  # copies are links, and planting left this one alone
 
 
 def parted(text):

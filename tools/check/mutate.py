@@ -90,14 +90,24 @@ def launch(job: Job, project: Project, scratch: Path) -> Run:
     folder = Path(tempfile.mkdtemp(dir=scratch))
     for name in (*project.packages, "tests"):
         # what is compiled too, while it is true
-        shutil.copytree(project.root / name, folder / name)
+        shutil.copytree(project.root / name, folder / name, copy_function=link)
     shutil.copy(project.root / "pyproject.toml", folder)
     for file, text in job.texts.items():
-        (folder / file.relative_to(project.root)).write_text(text, encoding="utf-8")
+        copy = folder / file.relative_to(project.root)
+        copy.unlink()  # writing into a link would write into the library
+        copy.write_text(text, encoding="utf-8")
     tests = sorted(str(file.relative_to(project.root)) for file in job.tests)
     process = FORK.Process(target=check, args=(folder, tests))
     process.start()
     return Run(job.mutant, folder, process, time.monotonic())
+
+
+def link(source: str, copy: str) -> None:
+    """Let a copy be the same file, which takes no time; copy where that is not possible."""
+    try:
+        os.link(source, copy)
+    except OSError:  # another file system
+        shutil.copy2(source, copy)
 
 
 def check(folder: Path, tests: list[str]) -> None:

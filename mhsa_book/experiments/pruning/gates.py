@@ -74,7 +74,7 @@ def train(
             learning_rate=learning_rate,
             schedule=rising_and_falling(n_steps),
             loss=of_translations,
-            extra=lambda: weight * sum(attention.penalty() for attention in attentions),
+            extra=lambda: weight * sum(attention.gate.penalty() for attention in attentions),
             parameters=[{"params": weights}, {"params": gates, "lr": GATE_RATE}],
         )
         for _ in islice(steps, n_steps):
@@ -90,7 +90,7 @@ def gates_of(model: EncoderDecoder) -> dict[Head, float]:
 
 def opened(model: EncoderDecoder) -> tuple[Head, ...]:
     """The heads whose gate is not 0 in evaluation mode."""
-    values = torch.cat([attention.gates() for attention in _attentions(model)])
+    values = torch.cat([attention.gate.values() for attention in _attentions(model)])
     return tuple(head for head, gate in zip(heads_of(model), values, strict=True) if gate > 0)
 
 
@@ -113,7 +113,7 @@ def ungated(model: EncoderDecoder, keep: Iterable[Head]) -> EncoderDecoder:
             }
         )
         with torch.no_grad():
-            bare.W_O.weight.mul_(attention.gates().repeat_interleave(attention.d_head))
+            bare.W_O.weight.mul_(attention.gate.values().repeat_interleave(attention.d_head))
         plain.set_submodule(path, bare)
     return removed(plain.eval(), keep)
 

@@ -17,8 +17,8 @@ CASES = {
     "all heads shared": ("mixture", MixtureOfHeadAttention, (12, 3, 3), {}),
     "shared below zero": ("mixture", MixtureOfHeadAttention, (12, 3, -1), {}),
     "no rank": ("composed", ComposedAttention, (12, 3), {"rank": 0}),
-    "latent wider than the model": ("latent", LatentAttention, (12, 3, 13, 2), {}),
-    "query latent too wide": ("latent", LatentAttention, (12, 3, 4, 2), {"d_q_latent": 13}),
+    "no latent": ("latent", LatentAttention, (12, 3, 0, 2), {}),
+    "no query latent": ("latent", LatentAttention, (12, 3, 4, 2), {"d_q_latent": 0}),
     "odd rotation": ("latent", LatentAttention, (12, 3, 4, 3), {}),
 }
 

@@ -35,7 +35,9 @@ def by_gradient(attention):
 
 
 @pytest.mark.parametrize("design", [solutions.sees_the_future, cut_off, by_gradient])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))]
+)
 def test_three_designs_are_accepted(design, seed):
     torch.manual_seed(seed)
     verdict = check("sees_the_future", design)

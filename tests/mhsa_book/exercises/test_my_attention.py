@@ -58,14 +58,6 @@ def test_an_exhibit_is_refused_and_named(bug):
     assert bug in verdict.text
 
 
-def test_the_table_of_exhibits_is_printed(capsys):
-    found = [check("MyAttention", made(bug)).text for bug in bugs.wholes().values()]
-    named = sum(name in text for name, text in zip(bugs.wholes(), found, strict=True))
-    with capsys.disabled():
-        print(f"\nMyAttention: {len(found)} exhibits, {named} named, 3 ways accepted")
-    assert named == len(found)
-
-
 def test_a_class_without_a_forward_is_not_written_yet():
     class Mine(nn.Module): ...
 

@@ -78,7 +78,12 @@ def test_a_mask_of_several_sequences_is_left_to_others(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(
-    "mask", [masks.prefix(3), masks.documents(torch.arange(256) // 60)], ids=str
+    "mask",
+    [
+        pytest.param(masks.prefix(3), marks=pytest.mark.slow),
+        masks.documents(torch.arange(256) // 60),  # reads a tensor, which is harder to compile
+    ],
+    ids=str,
 )
 def test_what_flex_is_asked_compiles(mask):
     blocks = flex._blocks(mask, 256, 256, torch.device("cpu"))

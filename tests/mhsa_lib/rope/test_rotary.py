@@ -124,6 +124,12 @@ def test_a_part_of_the_columns_turns_and_the_others_stay(pairing):
     assert torch.equal(found[:, :4], whole(rows[:, :4], torch.arange(5)))
 
 
+def test_of_no_dimensions_none_rotates():
+    rows, at = rand(5, 7), torch.arange(5)
+    assert torch.equal(PartialRotary(0)(rows, at), rows)
+    assert Rotary(0)(rows[:, :0], at).shape == (5, 0)
+
+
 # --- bad input -------------------------------------------------------------------------------
 
 
@@ -131,8 +137,8 @@ def test_a_part_of_the_columns_turns_and_the_others_stay(pairing):
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: Rotary(5), "d_rotary=5 is odd; dimensions rotate in pairs, try 6"),
-        (lambda: Rotary(0), "d_rotary=0 is not a size; it must be at least 1"),
+        (lambda: Rotary(5), "d_rotary=5 is odd; dimensions rotate in pairs, try d_rotary=6"),
+        (lambda: Rotary(-2), "d_rotary=-2 is not a size; it must be at least 1"),
         (
             lambda: Rotary(4)(rand(5, 6), torch.arange(5)),
             r"rows are 6 wide, shape \(5, 6\), but d_rotary=4; the last axis must be d_rotary",

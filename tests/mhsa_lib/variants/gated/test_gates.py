@@ -71,12 +71,13 @@ def test_the_penalty_of_one_gate_and_its_gradient_in_numbers():
 
 
 def test_evaluation_takes_the_sigmoid_without_noise_or_temperature():
-    values = gated([-1.0, 0.5, 4.0]).gates().tolist()
+    values = gated([-1.0, 0.5, 4.0]).gate.values().tolist()
     for found, log_alpha in zip(values, [-1.0, 0.5, 4.0], strict=True):
         stretched = 1.2 / (1 + math.exp(-log_alpha)) - 0.1
         assert found == pytest.approx(min(max(stretched, 0.0), 1.0), abs=1e-12)
     closed = math.log(0.1 / 1.1)
-    assert gated([closed - 1e-6, closed + 1e-6, 0.0]).gates()[:2].sign().tolist() == [0.0, 1.0]
+    values = gated([closed - 1e-6, closed + 1e-6, 0.0]).gate.values()
+    assert values[:2].sign().tolist() == [0.0, 1.0]
 
 
 def test_at_the_start_it_is_plain_attention_bit_by_bit():
@@ -124,7 +125,7 @@ def test_one_draw_serves_the_batch_and_the_next_pass_draws_again():
     torch.manual_seed(7)
     assert torch.equal(attention(x), first)
     assert torch.equal(attention.eval()(x), attention(x))
-    assert torch.equal(attention.gates(), attention.train().gates())
+    assert torch.equal(attention.gate.values(), attention.train().gate.values())
 
 
 def test_what_is_drawn_teaches_the_gates_that_are_neither_closed_nor_open():
@@ -166,6 +167,6 @@ def test_a_penalty_closes_the_gate_of_a_head_that_nobody_needs():
     for _ in range(100):
         optimizer.zero_grad()
         error = (attention(x) - target).square().mean()
-        (error + 0.02 * attention.penalty()).backward()
+        (error + 0.02 * attention.gate.penalty()).backward()
         optimizer.step()
-    assert attention.gates().tolist() == [1.0, 0.0, 0.0]
+    assert attention.gate.values().tolist() == [1.0, 0.0, 0.0]

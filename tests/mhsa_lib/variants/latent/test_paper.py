@@ -52,11 +52,15 @@ def by_the_paper(mla, x, d_latent, d_nope, d_head):
     return torch.stack(y)
 
 
-@pytest.mark.parametrize(("d_nope", "d_head"), [(4, 4), (6, 3), (1, 5)])
-def test_the_formulas_of_the_paper(d_nope, d_head):
-    mla = latent(12, 3, 5, 4, d_q_latent=7, d_nope=d_nope, d_head=d_head)
+@pytest.mark.parametrize(
+    ("d_latent", "d_nope", "d_head"),
+    [(5, 4, 4), (5, 6, 3), (5, 1, 5), (13, 4, 4)],  # the last is wider than the model
+)
+def test_the_formulas_of_the_paper(d_latent, d_nope, d_head):
+    sizes = {"d_q_latent": d_latent + 2, "d_nope": d_nope, "d_head": d_head}
+    mla = latent(12, 3, d_latent, 4, **sizes)
     x = rand(6, 12)
-    expected = by_the_paper(mla, x, 5, d_nope, d_head)
+    expected = by_the_paper(mla, x, d_latent, d_nope, d_head)
     for form in (mla, AbsorbedLatentAttention(mla)):
         assert (form(x, mask=masks.causal) - expected).abs().max().item() <= 1e-10
 

@@ -8,9 +8,10 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from mhsa_book.measure import loads
 from mhsa_lib import masks, trace
 from mhsa_lib.variants import MixtureOfHeadAttention
-from mhsa_lib.variants.mixture import balance_loss, loads, paper_balance, released_balance
+from mhsa_lib.variants.mixture import balance_loss, paper_balance, released_balance
 from tests.helpers.drawn import rand
 from tests.mhsa_lib.variants.mixture.layers import attention
 

@@ -8,12 +8,12 @@ from torch.testing import assert_close
 
 from mhsa_book.difference import Difference
 from mhsa_book.exercises.mixture import QueryNormRouter
+from mhsa_book.measure import loads
 from mhsa_lib import edit, trace
 from mhsa_lib.variants import MixtureOfHeadAttention
 from mhsa_lib.variants.mixture import (
     TokenRouter,
     balance_loss,
-    loads,
     paper_scaling,
     released_scaling,
 )

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from mhsa_lib.parallel.process_group import process_group
+from mhsa_book.parallel.process_group import process_group
 
 
 def test_together_waits_as_long_as_it_is_told():
