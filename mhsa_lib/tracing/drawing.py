@@ -1,7 +1,10 @@
-"""A trace as a table in plain HTML."""
+"""A trace as plain HTML: a table of its wires, and a map of weights for every head."""
 
+import math
 from dataclasses import dataclass
 from html import escape
+
+from torch import Tensor
 
 from mhsa_lib.shapes import AXIS_COLOURS
 from mhsa_lib.tracing.op_recorder import Op, in_brackets
@@ -22,6 +25,8 @@ class Step(Op):
 CELL = "padding:.15em .5em;text-align:left;border:0;background:none"
 WORD = CELL + ";white-space:nowrap"
 NUMBER = WORD + ";text-align:right;font-variant-numeric:tabular-nums"
+MOST_TOKENS, MOST_HEADS = 16, 8
+"""Queries, keys and heads of a map that is drawn; of larger ones the first."""
 STYLES = {
     **dict.fromkeys(("wire", "axes", "result"), WORD),
     **dict.fromkeys(("bytes", "FLOPs"), NUMBER),
@@ -71,6 +76,61 @@ def _readable_on(colour: str) -> str:
     red, green, blue = bytes.fromhex(colour[1:])
     # The eye sees most of green and least of blue: the luma of a television signal, up to 255.
     return "#000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#fff"
+
+
+def maps(weights: Tensor) -> str:
+    """Return a square for every head of (…, head, query, key), with a cell for every weight.
+
+    Of several sequences the first is drawn, of many tokens or heads the first ones, and a note
+    says so.
+
+    >>> import torch
+    >>> maps(torch.eye(2)[None]).count("<rect")
+    2
+    """
+    if weights.is_meta or not weights.numel():
+        return ""
+    sequences = weights.detach().reshape(-1, *weights.shape[-3:])
+    most = {"sequences": 1, "heads": MOST_HEADS, "queries": MOST_TOKENS, "keys": MOST_TOKENS}
+    notes = [
+        f"the first {most[axis]} of {n} {axis}"
+        for axis, n in zip(most, sequences.shape, strict=True)
+        if n > most[axis]
+    ]
+    note = f" Shown: {', '.join(notes)}." if notes else ""
+    shown = sequences[0, :MOST_HEADS, :MOST_TOKENS, :MOST_TOKENS].tolist()
+    figures = "".join(_map(head, i, sequences.shape[1]) for i, head in enumerate(shown))
+    return (
+        '<div class="mhsa-maps"><p style="margin:.6em 0 .3em">Weights of each head: rows are '
+        f"queries, columns are keys, clear is 0 and solid is 1.{note}</p>"
+        f'<div style="display:flex;flex-wrap:wrap;gap:.8em">{figures}</div></div>'
+    )
+
+
+def _map(rows: list[list[float]], head: int, n_head: int) -> str:
+    cells = "".join(
+        f'<rect x="{j}" y="{i}" width="1" height="1" fill-opacity="{level / 100:g}"/>'
+        for i, row in enumerate(rows)
+        for j, weight in enumerate(row)
+        if (level := _level(weight))
+    )
+    width, height = len(rows[0]), len(rows)
+    # One size a cell, so that maps of different numbers of tokens can be compared.
+    return (
+        f'<figure style="margin:0"><svg role="img" aria-label="Head {head} of {n_head}, '
+        f'numbered from 0: weights of {height} queries, one a row, on {width} keys" '
+        f'viewBox="0 0 {width} {height}" width="{width * 0.7:g}em" height="{height * 0.7:g}em" '
+        'fill="currentColor" shape-rendering="crispEdges" '
+        f'style="display:block;outline:1px solid currentColor">{cells}</svg>'
+        f'<figcaption style="font-size:.85em;color:inherit">head {head}</figcaption></figure>'
+    )
+
+
+def _level(weight: float) -> int:
+    """Return a weight in hundredths of the fixed scale from 0 to 1; NaN becomes 0."""
+    # Rounding up from .4 on is far from fractions such as 1/2, 1/3, 3/16 and 1/7, so that a
+    # last digit that differs between machines does not change the picture.
+    return 0 if math.isnan(weight) else int(min(max(weight, 0.0), 1.0) * 100 + 0.6)
 
 
 def short(number: int) -> str:

@@ -64,7 +64,8 @@ class Wires(dict[str, Tensor]):
         return ledger(("wire", "axes"), rows)
 
     def _repr_html_(self) -> str:
-        return drawing.table(self.name, list(self.steps.values()))
+        maps = drawing.maps(self["weights"]) if "weights" in self else ""
+        return drawing.table(self.name, list(self.steps.values())) + maps
 
     def _record(self, wire: str, alias: Any, value: Tensor, flops: int) -> None:
         # A view of anything that was there before needs no new memory.

@@ -4,6 +4,7 @@ import copy
 from html.parser import HTMLParser
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,7 +51,7 @@ def wires():
 
 def test_a_trace_draws_itself(wires):
     table = drawing.table("MultiHeadAttention", list(wires.steps.values()))
-    assert wires._repr_html_() == table
+    assert wires._repr_html_() == table + drawing.maps(wires["weights"])
 
 
 def test_there_is_one_row_per_wire_with_headings_in_both_directions(wires):
@@ -126,6 +127,80 @@ def test_text_on_every_colour_can_be_read():
         ink = {"#000": 0.0, "#fff": 1.0}[drawing._readable_on(colour)]
         light, dark = sorted((luminance(colour), ink), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, colour
+
+
+# --- maps of weights -------------------------------------------------------------------------
+
+
+def cells(html):
+    """Weights that are drawn, by (head, query, key), in hundredths; absent ones are clear."""
+    found = {}
+    for head, figure in enumerate(html.split("<figure")[1:]):
+        for cell in Page("<figure" + figure.partition("</figure>")[0] + "</figure>").all(
+            "rect"
+        ):
+            found[head, int(cell["y"]), int(cell["x"])] = round(
+                100 * float(cell["fill-opacity"])
+            )
+    return found
+
+
+def test_every_head_has_a_map_with_a_label_and_its_weights(wires):
+    html = wires._repr_html_()
+    page = Page(html)
+    labels = [svg["aria-label"] for svg in page.all("svg")]
+    assert labels == [
+        f"Head {i} of 3, numbered from 0: weights of 5 queries, one a row, on 5 keys"
+        for i in range(3)
+    ]
+    assert {svg["role"] for svg in page.all("svg")} == {"img"}
+    assert all(svg["fill"] == "currentColor" for svg in page.all("svg"))
+    drawn = cells(html)
+    for (head, query, key), weight in drawn.items():
+        assert weight == pytest.approx(
+            100 * wires["weights"][0, head, query, key].item(), abs=1
+        )
+    assert len(drawn) == (wires["weights"][0] > 0.004).sum()  # less is clear
+    assert "the first 1 of 2 sequences" in html
+
+
+def test_the_scale_is_fixed_and_nan_is_clear():
+    weights = torch.tensor([[[0.5, 0.5, 0.0], [1.0, float("nan"), -0.5], [1 / 16, 2.0, 1e-5]]])
+    assert cells(drawing.maps(weights)) == {
+        (0, 0, 0): 50,
+        (0, 0, 1): 50,
+        (0, 1, 0): 100,
+        (0, 2, 0): 6,
+        (0, 2, 1): 100,
+    }
+    below = weights - 1e-7
+    assert drawing.maps(below) == drawing.maps(weights)
+
+
+def test_large_maps_are_cut_and_say_so():
+    html = drawing.maps(torch.full((3, 12, 40, 50), 0.02))
+    assert html.count("<svg") == drawing.MOST_HEADS
+    assert html.count("<rect") == drawing.MOST_HEADS * drawing.MOST_TOKENS**2
+    assert (
+        "Shown: the first 1 of 3 sequences, the first 8 of 12 heads, the first 16 of 40" in html
+    )
+    assert "the first 16 of 50 keys." in html
+    assert len(html) < 200_000
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 5, 5), (3, 0, 5), (3, 5, 0)])
+def test_without_weights_there_is_no_map(shape):
+    assert drawing.maps(torch.zeros(shape)) == ""
+    assert drawing.maps(torch.zeros(3, 5, 5, device="meta")) == ""
+
+
+def test_half_precision_is_drawn_and_a_trace_without_weights_is_a_table(wires):
+    assert cells(drawing.maps(torch.eye(2).bfloat16()[None])) == {
+        (0, 0, 0): 100,
+        (0, 1, 1): 100,
+    }
+    del wires["weights"]
+    assert "<svg" not in wires._repr_html_()
 
 
 def test_a_wire_that_is_removed_takes_its_step_with_it(wires):
