@@ -175,10 +175,11 @@ class FusedMultiHeadAttention(nn.Module):
         """As ``MultiHeadAttention.forward``; with a ``cache``, x continues its sequences.
 
         ``masks.causal``, ``sliding_window`` and ``padding`` say how far they reach, so that no
-        (query × key) tensor is made. A pass with a cache has no gradients, and padding is given
-        by ``with cache.at(positions)``. It raises ``ValueError`` for a context, several tokens
-        without a mask (each would attend to later ones), another batch, dtype or device, no
-        room, or positions that do not continue.
+        (query × key) tensor is made. With a ``rotary`` tokens are counted from 0, or from where
+        their sequence ends in the cache. A pass with a cache has no gradients, and padding is
+        given by ``with cache.at(positions)``. It raises ``ValueError`` for a context, several
+        tokens without a mask (each would attend to later ones), another batch, dtype or device,
+        no room, or positions that do not continue.
         """
         if cache is not None:
             checks.no_context(x, context)

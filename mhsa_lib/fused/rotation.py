@@ -1,7 +1,4 @@
-"""Rotary positions for a kernel, with factors that are computed once for many positions.
-
-All layers of a model rotate by the same angles, in every step of decoding, so the cosines and
-sines are kept in a table of positions.
+"""Rotary positions for a kernel: cosines and sines are kept in a table for all layers.
 
 Source: Su et al., "RoFormer", section 3.4.2, arXiv 2104.09864.
 """
@@ -17,7 +14,7 @@ from mhsa_lib.rope.rotary import HALVES, Pairing, Rotary
 from mhsa_lib.shapes import Heads
 
 FEWEST = 1024
-"""Positions in the smallest table; the others are twice as long, and so on."""
+"""Positions in the smallest table; the next are each twice as long."""
 
 
 def rotated(rotary: Any, heads: Heads, positions: Any) -> Heads:
