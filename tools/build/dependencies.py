@@ -183,8 +183,9 @@ class Library:
                 after
                 for node in todo
                 for after in self._after(node)
-                if names is None or not self._is_table_without(names, node, after)
-            } - found
+                if after not in found
+                and (names is None or not self._is_table_without(names, node, after))
+            }
         return found
 
     def _is_table_without(self, names: set[str], node: Node, after: Node) -> bool:
@@ -312,12 +313,13 @@ class Library:
         """Everything that some code names, in a module or in a function's own imports."""
         found, used = set[Node](), set[str]()
         local = defaultdict[str, list[Origin]](list)
+        nodes = [*ast.walk(code)]  # once for all, because walking takes most of the time
         if not isinstance(code, ast.Import | ast.ImportFrom):
-            for node in ast.walk(code):
+            for node in nodes:
                 for name, origin in origins(node, module.package):
                     local[name].append(origin)
                     found.update(self._imports(origin))
-        for path in [*paths(code), *_paths_in_annotations(code)]:
+        for path in [*paths(code), *_paths_in_annotations(nodes)]:
             used.add(path[0])
             found.update(self._find(module, path, missing_is_whole=False))
             for origin in local.get(path[0], []):
@@ -327,8 +329,8 @@ class Library:
             for origin in local[name] if top not in used else ():
                 if origin != Origin(name, None):
                     found.update(self._resolve_origin(origin, []))
-        found.update(self._named_in_strings(code))
-        found.update(self._computed(module, code))
+        found.update(self._named_in_strings(nodes))
+        found.update(self._computed(module, nodes))
         return {node for node in found if node.module in self.modules}
 
     def _find(
@@ -386,11 +388,11 @@ class Library:
     def _resolving(self) -> list[tuple[str, ...]]:
         return []
 
-    def _named_in_strings(self, code: ast.AST) -> Iterator[Node]:
+    def _named_in_strings(self, nodes: list[ast.AST]) -> Iterator[Node]:
         """Modules whose full name is a string: for a command, or for importlib."""
         # Who asks where something comes from finds no module by it.
-        asked = {inner for node in ast.walk(code) for inner in _prefixes(node)}
-        for node in ast.walk(code):
+        asked = {inner for node in nodes for inner in _prefixes(node)}
+        for node in nodes:
             value = node.value if isinstance(node, ast.Constant) else None
             if not isinstance(value, str) or not DOTTED.fullmatch(value) or node in asked:
                 continue
@@ -404,9 +406,9 @@ class Library:
                 above, _, last = name.rpartition(".")
                 yield from self._resolve(above, [last])
 
-    def _computed(self, module: Module, code: ast.AST) -> Iterator[Node]:
+    def _computed(self, module: Module, nodes: list[ast.AST]) -> Iterator[Node]:
         """What cannot be followed: the module itself, or all that its package holds."""
-        for node in ast.walk(code):
+        for node in nodes:
             if isinstance(node, ast.Name) and node.id in LOOKS_INTO_ITSELF:
                 yield Node("whole", module.name)
             if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "sys.modules":
@@ -581,9 +583,9 @@ def paths(code: ast.AST) -> Iterator[list[str]]:
             todo += ast.iter_child_nodes(node)
 
 
-def _paths_in_annotations(code: ast.AST) -> Iterator[list[str]]:
+def _paths_in_annotations(nodes: list[ast.AST]) -> Iterator[list[str]]:
     """Names in annotations that are strings: they are looked up when somebody reads them."""
-    for node in ast.walk(code):
+    for node in nodes:
         found = (getattr(node, name, None) for name in ("annotation", "returns"))
         for annotation in filter(None, found):
             for inner in ast.walk(annotation):

@@ -1,6 +1,7 @@
 """The six steps as still pictures with their sentences: for paper, and where no script runs."""
 
 from collections.abc import Callable
+from functools import cache
 from html import escape
 
 from mhsa_book import examples, plots
@@ -103,6 +104,7 @@ def alts() -> list[str]:
     ]
 
 
+@cache  # the same for every figure, and drawing it takes a second
 def walk_html() -> str:
     """The six sentences as a list, each with its picture."""
     items = [

@@ -44,6 +44,7 @@ def close(found, stored):
     return (stored is None and found is None) or math.isclose(found, stored, abs_tol=0.01)
 
 
+@pytest.mark.nohook  # the hook doubles the time of a training
 @pytest.mark.parametrize(
     "name", ["causal_from_the_top_left", "labels_not_shifted", "W_O_forgotten"]
 )

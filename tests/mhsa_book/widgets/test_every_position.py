@@ -1,6 +1,6 @@
 """Every control of every figure at every position: none of them ends in an error.
 
-The sweep sets values and fires the events that a hand would: at up to five positions of a
+The sweep sets values and fires the events that a hand would: at up to three positions of a
 control, and at every one when there is time (`make slow`). Keys, mouse and finger then reach
 a sample of the same positions for real. A figure counts as wrong where it says so: a
 non-empty alert, a field marked as invalid, or an exception.
@@ -101,7 +101,7 @@ SWEEP = f"""async ([CONTROLS, most]) => {{
 
 
 @every_figure
-@pytest.mark.parametrize("most", [5, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [3, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_no_position_of_a_control_ends_in_an_error(name, most, open_figure):
     page = open_figure(MAKE[name]())
     count, found = page.locator(CONTROLS).count(), page.evaluate(SWEEP, [CONTROLS, most])

@@ -29,7 +29,7 @@ def test_what_a_finger_has_to_hit_is_large_enough(open_figure, name, width):
     assert small == []
 
 
-@pytest.mark.parametrize("width", [339, 900])
+@pytest.mark.parametrize("width", [339, pytest.param(900, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", DIALS)
 def test_along_a_dial_and_back_nothing_has_moved(open_figure, name, width):
     state = {"kind": "padding"} if name == "MaskLab" else {}
