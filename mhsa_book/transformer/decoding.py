@@ -7,11 +7,11 @@ made once in every cross-attention. The numbers are the same.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mhsa_book.transformer.ids import BOS, EOS, PAD
 from mhsa_book.transformer.model import EncoderDecoder
@@ -58,29 +58,30 @@ def remembering(model: EncoderDecoder, source: Tensor) -> Iterator[NextWord]:
     ...     next_word(torch.tensor([[1]])).shape, next_word(torch.tensor([[1, 5]])).shape
     (torch.Size([1, 8]), torch.Size([1, 8]))
     """
-    memory = model.encode(source)
+    memory, decoder = model.encode(source), _Decoder(model)
+    with kv_cache(decoder, context=memory.rows) as cache:
 
-    def next_word(target: Tensor) -> Tensor:
-        n_before = target.shape[-1] - 1
-        for cache in caches:
+        def next_word(target: Tensor) -> Tensor:
+            n_before = target.shape[-1] - 1
             if cache.n_tokens != n_before:
                 raise ValueError(
                     f"{cache.n_tokens} words are remembered, but {n_before + 1} came; give one "
                     f"more than before, or open another block."
                 )
-        try:
-            return model.decode(target[..., -1:], memory, first=n_before)[..., -1, :]
-        except BaseException:
-            for cache in caches:  # layers before the one that failed are a word ahead
-                cache.crop(n_before)
-            raise
+            return decoder(target[..., -1:], memory, first=n_before)[..., -1, :]
 
-    layers: list[Any] = [*model.decoder]
-    with ExitStack() as stack:
-        caches = [stack.enter_context(kv_cache(layer.self_attention)) for layer in layers]
-        for layer in layers:
-            stack.enter_context(kv_cache(layer.cross_attention, context=memory.rows))
         yield next_word
+
+
+class _Decoder(nn.Module):
+    """What a cache has to hear called as a whole: one word through all layers."""
+
+    def __init__(self, model: EncoderDecoder) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, *args: Any, **options: Any) -> Tensor:
+        return self.model.decode(*args, **options)
 
 
 @torch.no_grad()

@@ -56,8 +56,8 @@ def no_bias():
 
 
 def positions_off_by_one():
-    real = memory.slot_positions
-    return patch.object(memory, "slot_positions", lambda *args: real(*args) + 1)
+    real = memory._slot_positions
+    return patch.object(memory, "_slot_positions", lambda *args: real(*args) + 1)
 
 
 def an_edit_without_effect():
