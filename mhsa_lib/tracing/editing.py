@@ -42,11 +42,26 @@ def edit(model: nn.Module, wire: str, change: Change | Mapping[str, Change]) -> 
             f"{type(model).__name__} has no attention at {checks.few(unknown)}; "
             f"find_attentions(model) has {checks.few([*map(repr, attentions)])}."
         )
-    stages = {path: _maker(attentions[path], path, wire) for path in changes}
+    change_of = {_maker(attentions[path], path, wire): act for path, act in changes.items()}
+
+    def replace(stage: Stage, args: tuple[Any, ...], output: Any) -> Any:
+        values = stage.named(output)
+        old, new = values[wire], change_of[stage](values[wire])
+        found = f"the change of wire {wire!r} returned"
+        if not isinstance(new, Tensor):
+            raise TypeError(f"{found} {type(new).__name__}, not a tensor.")
+        if new.shape != old.shape or new.dtype != old.dtype:
+            raise ValueError(
+                f"{found} {tuple(new.shape)} {new.dtype}; "
+                f"it must keep {tuple(old.shape)} {old.dtype}."
+            )
+        values[wire] = new
+        return tuple(values.values()) if isinstance(output, tuple) else new
+
     with Hooks(model) as hooks:
-        for path, stage in stages.items():
+        for stage in change_of:
             # First, so that every other hook sees the edited value.
-            hooks.after(stage, _replacing(wire, changes[path]), first=True)
+            hooks.after(stage, replace, first=True)
         yield
 
 
@@ -64,23 +79,3 @@ def _maker(attention: Stage, path: str, wire: str) -> Stage:
             )
         raise KeyError(f"no single wire {wire!r} in {where}; it has {have}{repair}")
     return makers[0]
-
-
-def _replacing(wire: str, change: Change) -> Callable[..., Any]:
-    """Return a hook that puts what ``change`` makes of a wire in its place."""
-
-    def replace(stage: Stage, args: tuple[Any, ...], output: Any) -> Any:
-        values = stage.named(output)
-        old, new = values[wire], change(values[wire])
-        found = f"the change of wire {wire!r} returned"
-        if not isinstance(new, Tensor):
-            raise TypeError(f"{found} {type(new).__name__}, not a tensor.")
-        if new.shape != old.shape or new.dtype != old.dtype:
-            raise ValueError(
-                f"{found} {tuple(new.shape)} {new.dtype}; "
-                f"it must keep {tuple(old.shape)} {old.dtype}."
-            )
-        values[wire] = new
-        return tuple(values.values()) if isinstance(output, tuple) else new
-
-    return replace

@@ -5,7 +5,7 @@ from tools.check.mutant import Mutant
 # Three lines a mistake, as in a table: what and where, the edit, who has to notice it.
 # fmt: off
 MUTANTS = [
-    Mutant("edit: q, k and v stay as they were", "_replacing.replace",
+    Mutant("edit: q, k and v stay as they were", "edit.replace",
            "tuple(values.values())", "output",
            "tracing/editing"),
     Mutant("trace: hooks stay after the block", "Hooks.__exit__",
