@@ -18,7 +18,7 @@ def right_padded(lengths: Any, n_tokens: int | None = None) -> Tensor:
     [[0, 1, 2], [0, -1, -1]]
     """
     ends = whole_numbers("lengths", lengths)[:, None]
-    n_tokens = int(ends.max()) if n_tokens is None else n_tokens
+    n_tokens = max(ends.flatten().tolist(), default=0) if n_tokens is None else n_tokens
     if (ends < 0).any() or (ends > n_tokens).any():
         raise ValueError(
             f"lengths {ends.tolist()} do not fit {n_tokens} tokens; each is 0 to {n_tokens}."
