@@ -14,7 +14,7 @@ from torch import Tensor, nn
 def positive(**sizes: int) -> None:
     """Sizes are whole numbers of at least one."""
     for name, size in sizes.items():
-        # torch.jit.trace finds its sizes as tensors. In Python True is an int, n_heads=True a slip.
+        # torch.jit.trace finds sizes as tensors. In Python True is an int, n_heads=True a slip.
         traced = isinstance(size, Tensor) and torch.jit.is_tracing()
         if isinstance(size, bool) or not (traced or isinstance(size, int)):
             raise TypeError(f"{name}={size!r} is not a whole number; pass an int.")

@@ -345,7 +345,7 @@ def documents(ids: Any) -> Predicate:
     given = checks.whole_numbers("ids", "one for each token", ids, "[0, 0, 1]").detach().long()
     *batch, n_ids = given.shape
     # The longest document bounds a band, which lets kernels pass over most of a long row.
-    reach = 0 if is_eager() else None
+    reach = 0
     for row in given.reshape(-1, n_ids).tolist() if given.numel() and is_eager() else ():
         first: dict[int, int] = {}
         for place, document in enumerate(row):
@@ -359,7 +359,8 @@ def documents(ids: Any) -> Predicate:
     # 64 ids are as many as an error message should repeat.
     few = given.numel() <= 64 and is_eager()
     name = rule.text if few else f"ids of shape {tuple(given.shape)}"
-    return Predicate(rule, f"documents({name})", Structure(Band(ahead=reach, behind=reach)))
+    known = Structure(Band(ahead=reach, behind=reach)) if is_eager() else UNKNOWN
+    return Predicate(rule, f"documents({name})", known)
 
 
 def custom(rule: Any) -> Predicate:
