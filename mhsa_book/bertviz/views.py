@@ -86,7 +86,7 @@ def _checked(weights: Any, tokens: Sequence[str]) -> Tensor:
     if n_query != n_key or len(tokens) != n_query:
         raise ValueError(
             f"{len(tokens)} tokens for weights {given}: self-attention has one token for each "
-            f"of its {n_query} queries and {n_key} keys. For cross-attention call bertviz's own "
+            f"of its {n_query} queries and {n_key} keys. For cross-attention call bertviz: "
             f"head_view(cross_attention=…, encoder_tokens=…, decoder_tokens=…)."
         )
     weights = weights.detach().cpu().double()
