@@ -243,7 +243,7 @@ class _ContextDriver(_Driver):
                 f"the cache of {name} holds a context {tuple(self.context.shape)}, but another "
                 f"tensor came, {came}; give the same one, or open another block."
             )
-        if not self.made_of:
+        if not self.cache.n_tokens:
             self.call = self.cache.begin(given.shape[:-2], given.shape[-2], given.device)
             return None
         if self.made_of != self.versions():
@@ -255,15 +255,15 @@ class _ContextDriver(_Driver):
         return bound.args, bound.kwargs
 
     def keep(self, wire: str, new: Tensor) -> Tensor:
-        return self.cache.wires[wire] if self.made_of else super().keep(wire, new)
+        return self.cache.wires[wire] if self.cache.n_tokens else super().keep(wire, new)
 
     def attend(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
         """Leave the mask over the context as it was given."""
 
     def end(self, module: nn.Module, args: Any, output: Any) -> None:
-        if not self.made_of:
+        if not self.cache.n_tokens:
+            self.made_of = self.versions()  # first, because keys count once they are committed
             super().end(module, args, output)
-            self.made_of = self.versions()
 
     def versions(self) -> list[Any]:
         """How often the context and all weights were written to, and where the weights are."""
