@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import forward_ad
 from torch.nn.modules import module as _module
+from torch.utils import _pytree
 
 HOOKS = ("forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks")
 
@@ -139,6 +140,12 @@ def never_compile(function: Any) -> Any:
     # What torch.compiler.disable sets, which would import the whole compiler.
     function._torchdynamo_disable = True
     return function
+
+
+def constant_when_exported(kind: type) -> type:
+    """Let ``torch.export`` take values of this type as arguments; unknown: it refuses them."""
+    getattr(_pytree, "register_constant", lambda _: None)(kind)
+    return kind
 
 
 def dynamo_may_break_its_graph() -> bool:

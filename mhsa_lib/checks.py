@@ -14,8 +14,9 @@ from torch import Tensor, nn
 def positive(**sizes: int) -> None:
     """Sizes are whole numbers of at least one."""
     for name, size in sizes.items():
-        # In Python True is an int, and n_heads=True a slip.
-        if isinstance(size, bool) or not isinstance(size, int):
+        # torch.jit.trace finds sizes as tensors. In Python True is an int, n_heads=True a slip.
+        traced = isinstance(size, Tensor) and torch.jit.is_tracing()
+        if isinstance(size, bool) or not (traced or isinstance(size, int)):
             raise TypeError(f"{name}={size!r} is not a whole number; pass an int.")
         if size < 1:
             raise ValueError(f"{name}={size} is not a size; it must be at least 1.")
@@ -75,11 +76,8 @@ def heads(keep: Any, n_heads: int) -> list[int]:
     [0, 2]
     """
     given = getattr(keep, "tolist", lambda: keep)()
-    # torch makes no tensor of a set, and one of floating point of an empty list.
-    given = list(given) if isinstance(given, Iterable) else given
-    named = []
-    if given != []:
-        named = whole_numbers("heads to keep", "one for each", given, "[0, 1]").tolist()
+    given = list(given) if isinstance(given, Iterable) else given  # no tensor is made of a set
+    named = whole_numbers("heads to keep", "one for each", given, "[0, 1]").tolist()
     if not named or any(h not in range(n_heads) or named.count(h) > 1 for h in named):
         raise ValueError(
             f"keep={given} does not name heads of 0 to {n_heads - 1}, each once; pass the "
@@ -122,6 +120,9 @@ def shaped(name: str, given: Any, **sizes: int) -> None:
         )
 
 
+_BY_NAME = " (a mask goes by name: mask=…)"
+
+
 def tokens(name: str, x: Any, d_model: int, axis: str = "d_model", W: Any = None) -> None:
     """Rows of floating-point numbers, each ``d_model`` wide, of the dtype and device of W.
 
@@ -129,14 +130,16 @@ def tokens(name: str, x: Any, d_model: int, axis: str = "d_model", W: Any = None
     with something other than its weight.
     """
     if not isinstance(x, Tensor):
-        hint = " (a mask goes by name: mask=…)" if name == "context" else ""
-        kind = type(x).__name__
+        hint, kind = _BY_NAME if name == "context" else "", type(x).__name__
+        if isinstance(x, torch.fx.Proxy):
+            hint = "; torch.fx.symbolic_trace has none, use torch.export.export"
         raise TypeError(f"{name} is a {kind}; pass a tensor (…, seq, {d_model}){hint}.")
     dense(name, x)
     if not x.is_floating_point():
+        hint = _BY_NAME if x.dtype is torch.bool else ""
         raise TypeError(
             f"{name} has dtype {x.dtype}; attention needs floating point: "
-            f"embed token ids first, or call {name}.float()."
+            f"embed token ids first, or call {name}.float(){hint}."
         )
     if x.ndim < 2:
         shape = tuple(x.shape)
@@ -202,6 +205,13 @@ def reads(project: Any, d_context: int | None) -> None:
         )
 
 
+def a_cache(cache: Any) -> None:
+    """What goes on with earlier tokens is a ``KVCache``."""
+    if not hasattr(type(cache), "begin"):
+        kind = type(cache).__name__
+        raise TypeError(f"cache is a {kind}; pass a KVCache by name: cache=…{_BY_NAME}.")
+
+
 def no_context(x: Tensor, context: Tensor | None) -> None:
     """With a cache only ``x`` may be given, or itself as its context."""
     if context is not None and context is not x:
@@ -235,7 +245,8 @@ def boolean(mask: Any) -> None:
     if mask.dtype is not torch.bool:
         raise TypeError(
             f'mask has dtype {mask.dtype}, not bool; True means "may attend". For numbers 0/1 '
-            f"use mask.bool(), for an additive mask of 0 and -inf masks.from_additive(mask)."
+            f"use mask.bool(), for an additive mask of 0 and -inf masks.from_additive(mask). "
+            f"Keys and values are made from the context, attention(x, context, mask)."
         )
 
 
@@ -262,16 +273,21 @@ def mask_fits(mask: Tensor, shape: Sequence[int]) -> None:
 
 def whole_numbers(name: str, one_each: str, given: Any, example: str) -> Tensor:
     """Integers, one for each of something: a list, an array or a tensor."""
-    words = f"{name} are whole numbers, {one_each}, not {given!r}; say {example}."
-    # In Python True is an int, and torch makes 1 of it among numbers.
-    if isinstance(given, list | tuple) and any(isinstance(n, bool) for n in given):
-        raise TypeError(words)
+    numbers, cause = given, None
     try:
         # On a CPU even under a default device that holds no numbers, such as meta.
-        numbers = given if isinstance(given, Tensor) else torch.as_tensor(given, device="cpu")
+        if not isinstance(given, Tensor):
+            numbers = torch.as_tensor(given, device="cpu")
+            # torch takes an empty list for one of floating point.
+            numbers = numbers if numbers.numel() else numbers.long()
     except (TypeError, ValueError, RuntimeError) as error:
-        raise TypeError(words) from error
+        numbers, cause = torch.empty(()), error
     integers = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
-    if numbers.dtype not in integers or numbers.ndim == 0 or numbers.is_meta:
-        raise TypeError(words)
+    # In Python True is an int, and torch makes 1 of it among numbers.
+    true = isinstance(given, list | tuple) and any(isinstance(n, bool) for n in given)
+    if true or numbers.dtype not in integers or numbers.ndim == 0 or numbers.is_meta:
+        # Only now, because a tensor of a recorded program cannot be put into words.
+        raise TypeError(
+            f"{name} are whole numbers, {one_each}, not {given!r}; say {example}."
+        ) from cause
     return numbers

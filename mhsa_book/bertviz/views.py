@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from mhsa_book.bertviz.page import Template, installed
@@ -21,7 +22,7 @@ from mhsa_book.bertviz.view import LIBRARIES, View, label, rounded
 
 
 def head_view(
-    weights: Tensor,
+    weights: Any,
     tokens: Sequence[str],
     libraries: str | Sequence[str] = LIBRARIES,
     layer: int = 0,
@@ -29,9 +30,11 @@ def head_view(
     """Draw lines between tokens for the heads of one layer; the reader may choose another.
 
     ``weights`` is (layer, head, query, key) of self-attention, or (head, query, key) for one
-    layer. ``libraries`` is the address of a folder with ``require.min.js``, ``d3.min.js`` and
-    ``jquery.min.js``, or several to try in order. Raises ``ValueError`` if shapes, tokens or
-    ``layer`` do not fit, or weights lie outside [0, 1]; ``ImportError`` without bertviz.
+    layer, as a tensor or an array, or what models of transformers return, a tuple with
+    (1, head, query, key) for each layer. ``libraries`` is the address of a folder with
+    ``require.min.js``, ``d3.min.js`` and ``jquery.min.js``, or several to try in order. Raises
+    ``ValueError`` if shapes, tokens or ``layer`` do not fit, or weights lie outside [0, 1];
+    ``TypeError`` for what is no weights; ``ImportError`` without bertviz.
 
     >>> import torch
     >>> head_view(torch.eye(2).expand(3, 4, 2, 2), ["I", "see"])
@@ -45,7 +48,7 @@ def head_view(
 
 
 def model_view(
-    weights: Tensor, tokens: Sequence[str], libraries: str | Sequence[str] = LIBRARIES
+    weights: Any, tokens: Sequence[str], libraries: str | Sequence[str] = LIBRARIES
 ) -> View:
     """Draw every head of every layer in small; a click shows one in large.
 
@@ -63,7 +66,17 @@ def model_view(
     return _view("model view", html, weights, tokens, libraries, height)
 
 
-def _checked(weights: Tensor, tokens: Sequence[str]) -> Tensor:
+def _checked(weights: Any, tokens: Sequence[str]) -> Tensor:
+    if isinstance(weights, tuple | list) and all(isinstance(w, Tensor) for w in weights):
+        weights = _stacked(weights)
+    try:
+        weights = torch.as_tensor(weights)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(
+            f"weights are a {type(weights).__name__}; pass a tensor (layer, head, query, key), "
+            f"or outputs.attentions of a model with attn_implementation='eager', called with "
+            f"output_attentions=True."
+        ) from error
     given = tuple(weights.shape)
     if weights.ndim == 3:
         weights = weights[None]
@@ -73,11 +86,31 @@ def _checked(weights: Tensor, tokens: Sequence[str]) -> Tensor:
     if n_query != n_key or len(tokens) != n_query:
         raise ValueError(
             f"{len(tokens)} tokens for weights {given}: self-attention has one token for each "
-            f"of its {n_query} queries and {n_key} keys."
+            f"of its {n_query} queries and {n_key} keys. For cross-attention call bertviz: "
+            f"head_view(cross_attention=…, encoder_tokens=…, decoder_tokens=…)."
         )
     weights = weights.detach().cpu().double()
     if not ((weights >= -1e-3) & (weights <= 1 + 1e-3)).all():
         raise ValueError(f"weights {given} hold NaN or numbers outside [0, 1].")
+    return weights
+
+
+def _stacked(layers: Sequence[Tensor]) -> Tensor:
+    """What transformers returns, one (batch, head, query, key) a layer, as one tensor."""
+    shapes = sorted({tuple(layer.shape) for layer in layers})
+    if len(shapes) != 1:
+        raise ValueError(
+            f"the layers have weights {shapes}; pass those of one kind, the encoder's or the "
+            f"decoder's, and layers of the same number of heads."
+        )
+    weights = torch.stack([layer.detach().cpu() for layer in layers])
+    if weights.ndim == 5:
+        if weights.shape[1] != 1:
+            raise ValueError(
+                f"weights of {weights.shape[1]} sequences; choose one, "
+                f"[layer[0] for layer in outputs.attentions]."
+            )
+        weights = weights[:, 0]
     return weights
 
 

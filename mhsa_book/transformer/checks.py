@@ -5,11 +5,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mhsa_lib.execution_mode import is_eager
+
 
 def check_ids(name: str, given: Any, n_tokens: int) -> None:
     """Whole numbers from 0 to ``n_tokens`` - 1, in the dtypes that an embedding reads.
 
-    On the device ``meta``, where tensors have no values, only the dtype is checked.
+    Only the dtype is checked where ids have no values, as ``has_values`` says.
 
     >>> check_ids("source", torch.tensor([[3, 7]]), n_tokens=5)
     Traceback (most recent call last):
@@ -29,7 +31,7 @@ def check_ids(name: str, given: Any, n_tokens: int) -> None:
             f"{name} has shape {tuple(given.shape)}; a sentence has at least one token, "
             f"(…, seq)."
         )
-    if given.is_meta or not given.numel():
+    if not has_values(given) or not given.numel():
         return
     least, largest = int(given.min()), int(given.max())
     if least < 0 or largest >= n_tokens:
@@ -38,6 +40,15 @@ def check_ids(name: str, given: Any, n_tokens: int) -> None:
             f"{name} holds the id {wrong}, but n_tokens={n_tokens}; ids are 0 to "
             f"{n_tokens - 1}."
         )
+
+
+def has_values(ids: Tensor) -> bool:
+    """Whether ids are numbers that can be read: not on ``meta``, and not of a recorded program.
+
+    >>> has_values(torch.tensor([3])), has_values(torch.empty(1, device="meta"))
+    (True, False)
+    """
+    return not ids.is_meta and is_eager()
 
 
 def check_room(name: str, last: int, n_positions: int) -> None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from mhsa_book.transformer.checks import has_values
 from mhsa_lib import masks
 
 PAD, BOS, EOS = 0, 1, 2
@@ -37,14 +38,18 @@ def not_padding(ids: Tensor) -> masks.Predicate | None:
 
     It is ``masks.key_padding`` with the lengths of the sentences; None where there is no
     padding, and on the device ``meta``, where ids have no values. Raises ``ValueError`` for
-    padding before the end, or in a sentence that is not in a batch.
+    padding before the end, or in a sentence that is not in a batch; ``torch.export`` and
+    ``torch.compile`` read no values, so a program that they record does not check this.
 
     >>> not_padding(torch.tensor([[5, 3, 4], [7, 0, 0]]))
     key_padding([3, 1])
     """
-    if ids.is_meta or (real := ids != PAD).all():
-        return None
+    real = ids != PAD
     lengths = real.sum(dim=-1)
+    if not has_values(ids):
+        return None if ids.is_meta or ids.ndim == 1 else masks.key_padding(lengths)
+    if real.all():
+        return None
     place = torch.arange(ids.shape[-1], device=ids.device)
     if not torch.equal(real, place < lengths[..., None]):
         raise ValueError(
@@ -86,13 +91,13 @@ def loss(logits: Tensor, wanted: Tensor) -> Tensor:
     >>> loss(torch.zeros(2, 3, 8), torch.tensor([[5, 3, 2], [7, 2, 0]])).exp().round()
     tensor(8.)
     """
-    if not wanted.is_meta and not (wanted != PAD).any():
+    if has_values(wanted) and not (wanted != PAD).any():
         raise ValueError(f"all wanted ids are PAD={PAD}, so nothing is asked for.")
     return cross_entropy(logits.flatten(end_dim=-2), wanted.flatten().long(), ignore_index=PAD)
 
 
 def _is_a_sentence(target: Tensor) -> None:
-    if target.is_meta:
+    if not has_values(target):
         return
     not_padding(target)
     for sentence in target.reshape(-1, target.shape[-1]).tolist():

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from mhsa_book.transformer.checks import check_ids, check_room
+from mhsa_book.transformer.checks import check_ids, check_room, has_values
 from mhsa_book.transformer.ids import BOS, not_padding
 from mhsa_book.transformer.layers import DecoderLayer, EncoderLayer, FeedForward
 from mhsa_lib import checks, masks
@@ -167,7 +167,7 @@ class EncoderDecoder(nn.Module):
 
 
 def _begins(target: Tensor, first: int) -> None:
-    if first == 0 and not target.is_meta and (target[..., 0] != BOS).any():
+    if first == 0 and has_values(target) and (target[..., 0] != BOS).any():
         raise ValueError(
             f"the target begins with {target[..., 0].tolist()}; what a decoder is given begins "
             f"with BOS={BOS}: transformer.shifted puts it there."

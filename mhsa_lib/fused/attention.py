@@ -182,6 +182,8 @@ class FusedMultiHeadAttention(nn.Module):
         no room, or positions that do not continue.
         """
         if cache is not None:
+            checks.tokens("x", x, self.d_model)
+            checks.a_cache(cache)
             checks.no_context(x, context)
             with torch.no_grad():
                 return self._continued(x, mask, cache)

@@ -83,12 +83,13 @@ class FusedLatentAttention(nn.Module):
         if cache is None:
             q, *latents = self.attention.project(x, x if context is None else context)
             return self._made(q, latents, mask)
+        checks.tokens("x", x, self.d_model)
+        checks.a_cache(cache)
         checks.no_context(x, context)
         with torch.no_grad():
             return self._continued(x, mask, cache)
 
     def _continued(self, x: Tensor, mask: Any, cache: KVCache) -> Tensor:
-        checks.tokens("x", x, self.d_model)
         call = cache.begin(x.shape[:-2], x.shape[-2], x.device)
         mask, positions = call.attention_mask(mask, self.n_heads), call.positions
         q, latent, k_rope = self.attention.project(x, x, positions)

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib import checks
+from mhsa_lib import _torch_private, checks
 from mhsa_lib.execution_mode import is_eager
 from mhsa_lib.masks.structure import NO_LIMIT, UNKNOWN, Band, Rule, Structure
 from mhsa_lib.shapes import Mask
@@ -41,7 +41,7 @@ class Padding(Rule):
     """Nothing at or beyond the end of a sequence: keys, and with ``of_queries`` queries too."""
 
     # Tensors have no truth when compared, so rules are compared by their numbers as text.
-    text: str
+    text: Any
     of_queries: bool
     ends: Tensor = field(compare=False, repr=False)
 
@@ -54,7 +54,7 @@ class Padding(Rule):
 class Documents(Rule):
     """Keys of the query's own document: ``table`` has the ids, ``start`` where a row begins."""
 
-    text: str
+    text: Any
     n_ids: int
     table: Tensor = field(compare=False, repr=False)
     start: Tensor = field(compare=False, repr=False)
@@ -146,6 +146,11 @@ def _readable(*positions: Tensor) -> bool:
     return is_eager() and all(type(p) is Tensor and not p.is_meta for p in positions)
 
 
+def _said(numbers: Tensor) -> Any:
+    """The numbers as text, by which rules are compared, or unread, when they are recorded."""
+    return str(numbers.tolist()) if is_eager() else numbers
+
+
 def _boolean(name: str, allowed: Any) -> Tensor:
     if not isinstance(allowed, Tensor) or allowed.dtype is not torch.bool:
         kind = allowed.dtype if isinstance(allowed, Tensor) else type(allowed).__name__
@@ -156,6 +161,7 @@ def _boolean(name: str, allowed: Any) -> Tensor:
     return allowed
 
 
+@_torch_private.constant_when_exported
 @dataclass(frozen=True)
 class Predicate:
     """A rule about positions, evaluated only when it is called.
@@ -269,6 +275,8 @@ def sliding_window(window: int) -> Predicate:
 def prefix(n: int) -> Predicate:
     """Everyone attends to the first ``n`` tokens; beyond them to nothing after the query.
 
+    Where ``n`` differs between sequences, write ``causal | key_padding([n, ...])``.
+
     >>> picture(prefix(2), 3)
     ■■·
     ■■·
@@ -306,14 +314,18 @@ def padding(lengths: Any) -> Predicate:
 
 def _padding(name: str, lengths: Any, of_queries: bool) -> Predicate:
     ends = checks.whole_numbers("lengths", "one per sequence", lengths, "[3, 4]")
-    text = str(ends.tolist())
-    if (ends < 0).any():
-        raise ValueError(f"lengths={text} holds a negative length; the least is 0.")
-    known = tuple(ends.tolist()) if ends.ndim == 1 else None
+    known = None
+    if is_eager():
+        name = f"{name}({ends.tolist()})"
+        if (ends < 0).any():
+            raise ValueError(
+                f"lengths={ends.tolist()} holds a negative length; the least is 0."
+            )
+        known = tuple(ends.tolist()) if ends.ndim == 1 else None
     structure = Structure(NO_LIMIT, known, known if of_queries else None, known is not None)
     # A copy: the rule has to stay what it is equal to.
-    rule = Padding(text, of_queries, ends.detach().clone())
-    return Predicate(rule, f"{name}({text})", structure)
+    rule = Padding(_said(ends), of_queries, ends.detach().clone())
+    return Predicate(rule, name, structure)
 
 
 def documents(ids: Any) -> Predicate:
@@ -334,7 +346,7 @@ def documents(ids: Any) -> Predicate:
     *batch, n_ids = given.shape
     # The longest document bounds a band, which lets kernels pass over most of a long row.
     reach = 0
-    for row in given.reshape(-1, n_ids).tolist() if given.numel() else ():
+    for row in given.reshape(-1, n_ids).tolist() if given.numel() and is_eager() else ():
         first: dict[int, int] = {}
         for place, document in enumerate(row):
             if document >= 0:
@@ -343,10 +355,12 @@ def documents(ids: Any) -> Predicate:
     start = torch.arange(0, table.numel(), n_ids + 1, device=given.device)
     # Axes of the batch stand before (head, query, key); ids of one row have none.
     start = start.view(*batch, 1, 1, 1) if batch else start[0]
-    rule = Documents(str(given.tolist()), n_ids, table.flatten(), start)
+    rule = Documents(_said(given), n_ids, table.flatten(), start)
     # 64 ids are as many as an error message should repeat.
-    name = rule.text if given.numel() <= 64 else f"ids of shape {tuple(given.shape)}"
-    return Predicate(rule, f"documents({name})", Structure(Band(ahead=reach, behind=reach)))
+    few = given.numel() <= 64 and is_eager()
+    name = rule.text if few else f"ids of shape {tuple(given.shape)}"
+    known = Structure(Band(ahead=reach, behind=reach)) if is_eager() else UNKNOWN
+    return Predicate(rule, f"documents({name})", known)
 
 
 def custom(rule: Any) -> Predicate:

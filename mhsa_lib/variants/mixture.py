@@ -167,7 +167,7 @@ class Route(Stage):
         alphas, shared, routed = self.router(x, q)
         # Every head has been computed: which of them count differs from token to token.
         best = routed.topk(self.n_active, dim=-1).indices
-        chosen = torch.zeros_like(routed, dtype=torch.bool).scatter(-1, best, True)
+        chosen = torch.zeros_like(routed, dtype=torch.bool).scatter(-1, best, 1)
         self.balance_loss = released_balance(routed, chosen) if self.training else None
         gates = self.gates(self.scaling(alphas, shared, routed, chosen))
         return rearrange(gates, "... query head -> ... head query 1") * z
@@ -220,7 +220,8 @@ def balance_loss(model: nn.Module) -> Tensor:
     """Return the mean over layers of the ``released_balance`` of the last training pass.
 
     The paper adds 0.01 times this to the loss of the task. Raises ``ValueError`` if a layer has
-    none, because no such pass has run, or if nothing in ``model`` routes.
+    none, because no such pass has run, or if nothing in ``model`` routes; and where gradients
+    are recorded, but were not in that pass, so that no router could learn from it.
 
     >>> moh = MixtureOfHeadAttention(12, 6, n_shared=2, n_active=4)
     >>> y = moh(torch.randn(5, 12))
@@ -234,5 +235,11 @@ def balance_loss(model: nn.Module) -> Tensor:
             f"{len(losses)} of {len(layers)} routed layers in {type(model).__name__} have a "
             f"balance loss; pass a model with MixtureOfHeadAttention, call its train() and run "
             f"a forward pass first."
+        )
+    routers = any(p.requires_grad for layer in layers for p in layer.parameters())
+    if torch.is_grad_enabled() and routers and not all(loss.requires_grad for loss in losses):
+        raise ValueError(
+            "the last pass recorded no gradients, so the routers would not learn balance; use "
+            "checkpoint(..., use_reentrant=False), or ask inside torch.no_grad()."
         )
     return torch.stack(losses).mean()

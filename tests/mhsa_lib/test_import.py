@@ -30,7 +30,10 @@ def state():
             dict(getattr(module, name)) for name in dir(module)
             if name.startswith("_global") and isinstance(getattr(module, name), dict)
         ],
-        "pytree": {{*_pytree.SUPPORTED_NODES}},
+        # Our own types there touch no one else's.
+        "pytree": {{
+            kind for kind in _pytree.SUPPORTED_NODES if "mhsa_lib" not in kind.__module__
+        }},
         "dispatch modes": _python_dispatch._get_current_dispatch_mode_stack(),
         "function modes": torch.overrides._get_current_function_mode_stack(),
         "random numbers": (
@@ -64,6 +67,7 @@ SPOILED = {
     "optim.Optimizer; optimizer.register_optimizer_step_post_hook(print)": ["optimizer hooks"],
     "module.register_module_forward_hook(print)": ["module hooks"],
     "torch.rand(1)": ["random numbers"],
+    "_pytree.register_constant(__import__('fractions').Fraction)": ["pytree"],
     "warnings.simplefilter('ignore')": ["warnings"],
     "torch.set_default_dtype(torch.float64)": ["defaults"],
 }

@@ -116,6 +116,32 @@ def test_a_single_layer_may_come_without_its_axis():
     assert head_view(weights()[0], list("abc")).shape == (1, 2, 3, 3)
 
 
+@pytest.mark.parametrize("view", [head_view, model_view])
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda w: tuple(layer[None] for layer in w),  # outputs.attentions of transformers
+        lambda w: [layer[None].requires_grad_() for layer in w],
+        lambda w: list(w),
+        lambda w: w.numpy(),
+        lambda w: w.tolist(),
+    ],
+)
+def test_weights_may_come_as_other_libraries_hand_them_over(view, given):
+    w = weights()
+    assert view(given(w.clone()), list("abc")).page == view(w, list("abc")).page
+
+
+def test_the_attentions_of_a_model_of_transformers_are_drawn():
+    transformers = pytest.importorskip("transformers")
+    sizes = {"hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 8}
+    config = transformers.BertConfig(num_hidden_layers=2, attn_implementation="eager", **sizes)
+    model = transformers.BertModel(config).eval()
+    found = model(torch.tensor([[3, 4, 5]]), output_attentions=True).attentions
+    numbers = torch.tensor(shown(head_view(found, list("abc")))["attn"])
+    torch.testing.assert_close(numbers, torch.cat(found), atol=5.1e-5, rtol=0)
+
+
 def test_it_names_itself_for_those_who_do_not_see_it():
     ((_, attrs),) = Frame(head_view(weights(), list("abc"))._repr_html_()).tags
     assert attrs["title"].startswith("BertViz head view: 2 layers, 2 heads, 3 tokens")
@@ -131,11 +157,23 @@ def test_it_names_itself_for_those_who_do_not_see_it():
         (lambda: head_view(weights() * float("nan"), list("abc")), "hold NaN"),
         (lambda: head_view(weights(), list("abc"), layer=2), "layer=2 does not exist.* 0 to 1"),
         (lambda: head_view(weights(), list("abc"), libraries=[]), "libraries names no address"),
+        (
+            lambda: head_view([weights(), weights()], list("abc")),
+            "weights of 2 sequences; choose",
+        ),
+        (lambda: head_view([weights(3), weights(4)], list("abc")), "weights .* of one kind"),
+        (lambda: head_view(weights()[..., :2], list("abc")), r"cross_attention=…, encoder_tok"),
     ],
 )
 def test_mistakes_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("given", [(None, None), None, "weights", [[1.0], [1.0, 2.0]]])
+def test_what_is_no_tensor_is_named(given):
+    with pytest.raises(TypeError, match=r"pass a tensor .*attn_implementation='eager'"):
+        head_view(given, list("abc"))
 
 
 def test_without_bertviz_the_error_names_the_extra(monkeypatch):

@@ -162,3 +162,19 @@ def test_positions_belong_to_their_language():
     assert torch.equal(before[0, 0], after[0, 0])
     assert not torch.allclose(before[0, 1], after[0, 1])
     assert torch.equal(padded([[5, 3]]), source)
+
+
+@pytest.mark.nohook
+@pytest.mark.parametrize("strict", [False, True])
+@torch.no_grad()
+def test_an_exported_model_masks_the_padding_of_each_call(strict):
+    model, target = small(), given()
+    program = torch.export.export(model, (sources(), target), strict=strict).module()
+    full = torch.randint(3, N_SOURCE, (3, 5))
+    for source in (sources(), sources().flip(0), full):
+        assert_close(program(source, target), model(source, target), rtol=0, atol=1e-12)
+        # Each sentence alone, without its padding: no mask is needed.
+        for found, sentence, words in zip(program(source, target), source, target, strict=True):
+            n, alone = int((words != 0).sum()), sentence[sentence != 0][None]
+            expected = model(alone, words[None, :n])[0]
+            assert_close(found[:n], expected, rtol=0, atol=1e-12)

@@ -126,7 +126,7 @@ def test_lengths_are_numbers_even_where_tensors_hold_none():
 @pytest.mark.parametrize("make", [masks.padding, masks.key_padding])
 @pytest.mark.parametrize(
     "lengths",
-    [None, 3, 2.5, [2.5], [True], [], "ab", [[1], [2, 3]], [2**70], [1j], {3, 4},
+    [None, 3, 2.5, [2.5], [True], "ab", [[1], [2, 3]], [2**70], [1j], {3, 4},
      torch.tensor(3), torch.tensor([1.0]), torch.ones(2, dtype=torch.int64, device="meta")],
     ids=str,
 )  # fmt: skip

@@ -2,11 +2,13 @@
 
 import copy
 import io
+from functools import partial
 
 import pytest
 import torch
 from torch import nn
 from torch.testing import assert_close
+from torch.utils.checkpoint import checkpoint
 
 from mhsa_book.measure import loads
 from mhsa_lib import masks, trace
@@ -77,6 +79,35 @@ def test_copies_and_files_hold_no_balance_loss():
     file.seek(0)
     assert torch.load(file, weights_only=False).route.balance_loss is None
     assert layer.route.balance_loss is not None
+
+
+def learned(layer, run, x):
+    """Gradients of a task and of balance, computed with or without a checkpoint."""
+    layer.zero_grad()
+    y = run(layer, x)
+    (y.square().mean() + balance_loss(layer)).backward()
+    return {name: p.grad for name, p in layer.named_parameters()}
+
+
+def test_a_checkpoint_without_a_graph_has_no_balance_loss_and_the_other_kind_has():
+    layer, x = attention(), rand(2, 5, 12).requires_grad_()
+    expected = learned(layer, lambda module, x: module(x), x)
+    found = learned(layer, partial(checkpoint, use_reentrant=False), x)
+    assert_close(found, expected, rtol=0, atol=0)
+    assert expected["route.router.W_R.weight"].abs().max() > 1e-3
+    with pytest.raises(ValueError, match=r"recorded no gradients.*use_reentrant=False"):
+        learned(layer, partial(checkpoint, use_reentrant=True), x)
+
+
+def test_balance_may_be_read_where_nothing_is_to_learn():
+    layer, x = attention(), rand(2, 5, 12)
+    with torch.no_grad():
+        layer(x)
+        number = balance_loss(layer)
+    layer(x)
+    assert torch.equal(balance_loss(layer), number)
+    layer.requires_grad_(False)(x)
+    assert torch.equal(balance_loss(layer), number)
 
 
 @pytest.mark.nohook
