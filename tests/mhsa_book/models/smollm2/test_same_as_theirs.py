@@ -86,7 +86,7 @@ def test_every_logit_of_every_token_is_that_of_transformers(theirs, lm):
         assert_close(lm.logits(text), expected, atol=1e-4, rtol=0)
 
 
-LONG = "It is a truth universally acknowledged, a single man must be in want of a wife. " * 48
+LONG = "It is a truth universally acknowledged, a single man must be in want of a wife. " * 60
 
 
 @pytest.mark.slow
