@@ -70,8 +70,9 @@ def test_every_text_has_the_tokens_of_transformers(theirs, lm):
         ids = lm.ids(text)
         assert ids == reference.cut_at_digits(tokenizer, text), repr(text)
         assert lm._tokenizer.text(ids) == text
-        # Without a cut they differ only where spaces stand in front of a digit.
-        if not regex.search(r"\s\s\p{N}", text):
+        # Without a cut they differ only where several spaces stand in front of a digit, or a
+        # space or another in front of a number that is not one of 0 to 9.
+        if not regex.search(r"\s\s\p{N}|[\s\p{N}](?![0-9])\p{N}", text):
             assert ids == tokenizer(text)["input_ids"], repr(text)
             same += 1
     assert same > 350
