@@ -137,7 +137,7 @@ def read(file: Path) -> LanguageModel:
     decoder.load_state_dict(_weights(opened, sizes), assign=True)
     return LanguageModel(
         NAME,
-        decoder.eval().requires_grad_(False),
+        decoder.to(torch.get_default_device()).eval().requires_grad_(False),
         pairs,
         max_tokens=sizes["context_length"],
         end=field["tokenizer.ggml.eos_token_id"],
