@@ -1,0 +1,136 @@
+// @ts-check
+// The first figure of the book: what a language model writes next, the arcs of one of its heads,
+// and nine heads to switch off.
+
+import { button } from "../shared/controls.js";
+import { el } from "../shared/elements.js";
+import { drawToFit, frame } from "../shared/frame.js";
+import { upTo } from "../shared/numbers.js";
+import { spoken } from "../shared/spoken.js";
+import { readAll, watch, write, writeAll } from "../shared/traits.js";
+import { caseOf, chancesOf, decoded, largestAt, switched, weightsOf } from "./cases.js";
+import { nextWords } from "./next_words.js";
+import { nineTiles } from "./nine_tiles.js";
+import { sentence } from "./sentence.js";
+import { attends, gives, nameOf, outcome, percent, points } from "./words.js";
+
+/** @import { Place } from "../shared/frame.js" */
+/** A button that sets which heads are off. @typedef {[string, number[], string]} Walk */
+
+const CHOSEN = ["off", "head", "word"];
+
+/** @param {Place} place */
+function render({ model, el: root }) {
+  const { body, signal, end } = frame(root, "nine-heads");
+  const sent = readAll(model, ["heads", "tokens", "words", "chances", "rows", "maps"]);
+  const { tokens, words } = /** @type {{ tokens: string[], words: string[] }} */ (sent);
+  const cases = decoded(/** @type {import("./cases.js").Sent} */ (sent));
+  const names = cases.heads.map(nameOf);
+  const jobs = /** @type {string[]} */ (model.get("jobs"));
+  const walks = /** @type {Walk[]} */ (model.get("walks"));
+  const last = tokens.length - 1;
+  const kind = (/** @type {string} */ word) => Math.min(1, words.indexOf(word));
+
+  // What the reader points at, for as long as he does, and the bar that he has pressed.
+  const pointed = { head: -1, word: -1, bar: -1 };
+  let held = -1;
+  /** @type {(what: "head" | "word" | "bar") => (i: number) => void} */
+  const point = (what) => (i) => {
+    pointed[what] = i;
+    draw();
+  };
+  const turn = (/** @type {number} */ k) =>
+    writeAll(model, { head: k, off: switched(model.get("off"), k) });
+  const look = (/** @type {number} */ k) => {
+    if (model.get("head") !== k) write(model, "head", k);
+  };
+
+  const line = sentence({
+    tokens,
+    kind,
+    ask: (w) => write(model, "word", w),
+    point: point("word"),
+    signal,
+  });
+  const bars = nextWords({
+    words,
+    point: point("bar"),
+    press(w) {
+      held = held === w ? -1 : w;
+      draw();
+    },
+    signal,
+  });
+  const sides = /** @type {[string, number[]][]} */ (model.get("sides"));
+  const tiles = nineTiles({ names, sides, look, point: point("head"), turn, signal });
+  const presets = walks.map(([label, off]) =>
+    button({ label, signal, press: () => writeAll(model, { off: [...off], word: last }) }),
+  );
+  const [looked, said] = [spoken(), spoken()];
+  looked.node.classList.add("mhsa-looked");
+  const guide = el("div", { class: "mhsa-guide" }, el("span", {}, "Switch off:"), presets);
+  const asks = el("p", { class: "mhsa-asks" }, model.get("asks"));
+  const below = el("p", { class: "mhsa-hint" }, model.get("about"));
+  const said_ = el("div", { class: "mhsa-told" }, guide, said.node);
+  const both = el("div", { class: "mhsa-both" }, bars.node, said_, tiles.node);
+  body.append(asks, line.node, looked.node, both, below);
+
+  let [before, flowing] = [-1, -1];
+  function draw() {
+    const { off, head, word } = readAll(model, CHOSEN);
+    const shown = pointed.head >= 0 ? pointed.head : head;
+    const bar = pointed.bar >= 0 ? pointed.bar : held;
+    const row = weightsOf(cases, shown, off, word);
+    const chances = chancesOf(cases, off);
+    const best = largestAt(chances.slice(0, words.length));
+
+    line.say(words[best], best === bar);
+    line.draw(row, word, bar >= 0 ? tokens.indexOf(words[bar]) : pointed.word, off.includes(shown));
+    const would = pointed.head >= 0 ? chancesOf(cases, switched(off, shown)) : null;
+    bars.draw(chances, would, held);
+    tiles.draw(upTo(names.length).map((k) => ofTile(k, off, bar)), off, shown);
+    tiles.settle(2 * head);
+    presets.forEach((one, i) =>
+      one.setAttribute("aria-pressed", `${caseOf(walks[i][1]) === caseOf(off)}`),
+    );
+    looked.say(ofHead(shown, off, word, bar), pointed.head >= 0 || pointed.word >= 0 ? 0 : 250);
+    said.say(ofCase(off, chances));
+    // Once where a head comes into sight, not with every move of the mouse.
+    if (flowing !== shown || before !== word) line.flowAlong(row);
+    [flowing, before] = [shown, word];
+  }
+
+  /** @type {(k: number, off: number[], bar: number) => { text: string, kind: number }} */
+  function ofTile(k, off, bar) {
+    if (bar >= 0) {
+      const change = chancesOf(cases, switched(off, k))[bar] - chancesOf(cases, off)[bar];
+      return { text: points(change), kind: Math.abs(change) < 0.0005 ? -1 : Math.min(bar, 1) };
+    }
+    const best = largestAt(weightsOf(cases, k, off, last));
+    return { text: best === last ? "→ itself" : `→ ${tokens[best]}`, kind: kind(tokens[best]) };
+  }
+
+  /** @type {(k: number, off: number[], word: number, bar: number) => string} */
+  function ofHead(k, off, word, bar) {
+    const row = weightsOf(cases, k, off, word);
+    if (bar >= 0) {
+      const which = bar < words.length ? `“${words[bar]}”` : "all other words";
+      return `At each head: by how many points one more switch moves ${which}.`;
+    }
+    if (pointed.word >= 0) return gives(tokens, row, names[k], word, pointed.word);
+    const idle = off.includes(k) ? " It is off, so that nobody hears of it." : "";
+    return `${attends(tokens, row, names[k], word)} ${jobs[k]}${idle}`;
+  }
+
+  /** @type {(off: number[], chances: number[]) => string} */
+  function ofCase(off, chances) {
+    const walk = walks.find(([, some]) => caseOf(some) === caseOf(off));
+    const text = outcome(words, chances, off, model.get("of"));
+    return walk ? `${text} ${walk[2]}` : text;
+  }
+  watch(model, CHOSEN, draw, signal);
+  drawToFit(line.node, draw, signal);
+  return end;
+}
+
+export default { render };
