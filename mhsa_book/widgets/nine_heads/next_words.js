@@ -28,9 +28,14 @@ export function nextWords({ words, point, press, signal }) {
     hearPointer(node, (here) => point(here ? w : -1), signal);
     return { node, fill, ghost, number };
   });
-  const title = el("h4", { class: "mhsa-title" }, "The next word");
+  const title = el("p", { class: "mhsa-title" }, "The next word");
   const about = { class: "mhsa-next", role: "group", "aria-label": "The next word" };
-  const node = el("div", about, title, rows.map((row) => row.node));
+  const node = el(
+    "div",
+    about,
+    title,
+    rows.map((row) => row.node),
+  );
 
   /**
    * `would` is what a head pointed at would make of it, null for none; `held` is the bar in sight.

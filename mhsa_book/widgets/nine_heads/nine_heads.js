@@ -12,9 +12,10 @@ import { caseOf, chancesOf, decoded, largestAt, switched, weightsOf } from "./ca
 import { nextWords } from "./next_words.js";
 import { nineTiles } from "./nine_tiles.js";
 import { sentence } from "./sentence.js";
-import { attends, gives, nameOf, outcome, percent, points } from "./words.js";
+import { attends, gives, moves, nameOf, once, outcome, points } from "./words.js";
 
 /** @import { Place } from "../shared/frame.js" */
+/** @import { Says } from "./nine_tiles.js" */
 /** A button that sets which heads are off. @typedef {[string, number[], string]} Walk */
 
 const CHOSEN = ["off", "head", "word"];
@@ -29,7 +30,10 @@ function render({ model, el: root }) {
   const jobs = /** @type {string[]} */ (model.get("jobs"));
   const walks = /** @type {Walk[]} */ (model.get("walks"));
   const last = tokens.length - 1;
-  const kind = (/** @type {string} */ word) => Math.min(1, words.indexOf(word));
+  const kind = (/** @type {string} */ word) => {
+    const at = words.indexOf(word);
+    return at < 2 ? at : -1;
+  };
 
   // What the reader points at, for as long as he does, and the bar that he has pressed.
   const pointed = { head: -1, word: -1, bar: -1 };
@@ -68,14 +72,15 @@ function render({ model, el: root }) {
   );
   const [looked, said] = [spoken(), spoken()];
   looked.node.classList.add("mhsa-looked");
-  const guide = el("div", { class: "mhsa-guide" }, el("span", {}, "Switch off:"), presets);
+  const about = { class: "mhsa-guide", role: "group", "aria-label": "Heads to switch off" };
+  const guide = el("div", about, el("span", {}, "Off:"), presets);
   const asks = el("p", { class: "mhsa-asks" }, model.get("asks"));
   const below = el("p", { class: "mhsa-hint" }, model.get("about"));
-  const said_ = el("div", { class: "mhsa-told" }, guide, said.node);
-  const both = el("div", { class: "mhsa-both" }, bars.node, said_, tiles.node);
-  body.append(asks, line.node, looked.node, both, below);
+  const told = el("div", { class: "mhsa-told" }, guide, said.node);
+  const both = el("div", { class: "mhsa-both" }, bars.node, tiles.node);
+  body.append(asks, line.node, looked.node, told, both, below);
 
-  let [before, flowing] = [-1, -1];
+  let [flowing, from] = [-1, -1];
   function draw() {
     const { off, head, word } = readAll(model, CHOSEN);
     const shown = pointed.head >= 0 ? pointed.head : head;
@@ -88,7 +93,11 @@ function render({ model, el: root }) {
     line.draw(row, word, bar >= 0 ? tokens.indexOf(words[bar]) : pointed.word, off.includes(shown));
     const would = pointed.head >= 0 ? chancesOf(cases, switched(off, shown)) : null;
     bars.draw(chances, would, held);
-    tiles.draw(upTo(names.length).map((k) => ofTile(k, off, bar)), off, shown);
+    tiles.draw(
+      upTo(names.length).map((k) => ofTile(k, off, word, bar)),
+      off,
+      shown,
+    );
     tiles.settle(2 * head);
     presets.forEach((one, i) =>
       one.setAttribute("aria-pressed", `${caseOf(walks[i][1]) === caseOf(off)}`),
@@ -96,30 +105,28 @@ function render({ model, el: root }) {
     looked.say(ofHead(shown, off, word, bar), pointed.head >= 0 || pointed.word >= 0 ? 0 : 250);
     said.say(ofCase(off, chances));
     // Once where a head comes into sight, not with every move of the mouse.
-    if (flowing !== shown || before !== word) line.flowAlong(row);
-    [flowing, before] = [shown, word];
+    if (flowing !== shown || from !== word) line.flowAlong(row);
+    [flowing, from] = [shown, word];
   }
 
-  /** @type {(k: number, off: number[], bar: number) => { text: string, kind: number }} */
-  function ofTile(k, off, bar) {
+  /** @type {(k: number, off: number[], word: number, bar: number) => Says} */
+  function ofTile(k, off, word, bar) {
     if (bar >= 0) {
       const change = chancesOf(cases, switched(off, k))[bar] - chancesOf(cases, off)[bar];
       return { text: points(change), kind: Math.abs(change) < 0.0005 ? -1 : Math.min(bar, 1) };
     }
-    const best = largestAt(weightsOf(cases, k, off, last));
-    return { text: best === last ? "→ itself" : `→ ${tokens[best]}`, kind: kind(tokens[best]) };
+    const best = largestAt(weightsOf(cases, k, off, word));
+    return { text: best === word ? "→ itself" : `→ ${tokens[best]}`, kind: kind(tokens[best]) };
   }
 
   /** @type {(k: number, off: number[], word: number, bar: number) => string} */
   function ofHead(k, off, word, bar) {
     const row = weightsOf(cases, k, off, word);
-    if (bar >= 0) {
-      const which = bar < words.length ? `“${words[bar]}”` : "all other words";
-      return `At each head: by how many points one more switch moves ${which}.`;
-    }
+    if (bar >= 0) return moves(bar < words.length ? `“${words[bar]}”` : "all other words");
     if (pointed.word >= 0) return gives(tokens, row, names[k], word, pointed.word);
-    const idle = off.includes(k) ? " It is off, so that nobody hears of it." : "";
-    return `${attends(tokens, row, names[k], word)} ${jobs[k]}${idle}`;
+    const job = word === last ? ` ${jobs[k]}` : "";
+    const would = chancesOf(cases, switched(off, k));
+    return `${attends(tokens, row, names[k], word)}${job} ${once(words, would, off.includes(k))}`;
   }
 
   /** @type {(off: number[], chances: number[]) => string} */
@@ -128,6 +135,11 @@ function render({ model, el: root }) {
     const text = outcome(words, chances, off, model.get("of"));
     return walk ? `${text} ${walk[2]}` : text;
   }
+  // A finger does not leave what it has touched: the next touch is about something else.
+  const touched = (/** @type {PointerEvent} */ { pointerType }) => {
+    if (pointerType === "touch") pointed.word = -1;
+  };
+  body.addEventListener("pointerdown", touched, { signal, capture: true });
   watch(model, CHOSEN, draw, signal);
   drawToFit(line.node, draw, signal);
   return end;

@@ -4,7 +4,7 @@
 import { el } from "../shared/elements.js";
 import { upTo } from "../shared/numbers.js";
 import { rove } from "../shared/roving_tabindex.js";
-import { hearPointer } from "./sentence.js";
+import { arrive, hearPointer } from "./sentence.js";
 
 /** What a tile says below the name of its head. @typedef {{ text: string, kind: number }} Says */
 
@@ -32,8 +32,12 @@ export function nineTiles({ names, sides, look, point, turn, signal }) {
     el(
       "div",
       { class: "mhsa-side", role: "group", "aria-label": title },
-      el("h4", { class: "mhsa-title" }, title),
-      el("div", { class: "mhsa-tiles" }, some.map((k) => tiles[k].node)),
+      el("p", { class: "mhsa-title" }, title),
+      el(
+        "div",
+        { class: "mhsa-tiles" },
+        some.map((k) => tiles[k].node),
+      ),
     ),
   );
   const node = el("div", { class: "mhsa-nine" }, groups);
@@ -46,6 +50,7 @@ export function nineTiles({ names, sides, look, point, turn, signal }) {
       tile.classList.toggle("mhsa-shown", k === shown);
       see.setAttribute("aria-pressed", `${k === shown}`);
       power.setAttribute("aria-pressed", `${!off.includes(k)}`);
+      if (line.textContent !== says[k].text) arrive(line);
       line.textContent = says[k].text;
       line.className = `mhsa-says mhsa-name-${says[k].kind}`;
     }

@@ -55,16 +55,33 @@ export function sentence({ tokens, kind, ask, point, signal }) {
   const guess = el("span", { class: "mhsa-text" });
   const slot = el("span", { class: "mhsa-slot" }, guess);
   const comma = tokens.indexOf(",") + 1;
-  const parts = [...words.slice(0, comma), el("span", { class: "mhsa-break" }), ...words.slice(comma)];
+  const parts = [
+    ...words.slice(0, comma),
+    el("span", { class: "mhsa-break" }),
+    ...words.slice(comma),
+  ];
 
   const arcs = tokens.map((text, i) => {
     const line = svg("path", { class: "mhsa-arc" });
     const flow = svg("path", { class: "mhsa-flow", pathLength: 1 });
     const touch = svg("path", { class: "mhsa-touch" });
     hearPointer(touch, (here) => point(here ? i : -1), signal);
-    return { node: svg("g", { class: `mhsa-name-${kind(text)}` }, line, flow, touch), line, flow, touch };
+    const touched = (/** @type {PointerEvent} */ { pointerType }) => {
+      if (pointerType === "touch") point(i);
+    };
+    touch.addEventListener("pointerdown", touched, { signal });
+    return {
+      node: svg("g", { class: `mhsa-name-${kind(text)}` }, line, flow, touch),
+      line,
+      flow,
+      touch,
+    };
   });
-  const picture = svg("svg", { "aria-hidden": "true" }, arcs.map(({ node }) => node));
+  const picture = svg(
+    "svg",
+    { "aria-hidden": "true" },
+    arcs.map(({ node }) => node),
+  );
   const about = { class: "mhsa-sentence", role: "group", "aria-label": "The sentence" };
   const node = el("div", about, picture, ...parts, slot);
 
@@ -105,7 +122,7 @@ export function sentence({ tokens, kind, ask, point, signal }) {
 
   /** What a word attends to comes along the arc. @type {(row: number[]) => void} */
   function flowAlong(row) {
-    if (!moves()) return;
+    if (!isMoving()) return;
     arcs.forEach(({ flow }, i) => {
       if ((row[i] ?? 0) < 0.1) return;
       const about = { duration: 1100, easing: "ease-in-out" };
@@ -116,11 +133,11 @@ export function sentence({ tokens, kind, ask, point, signal }) {
 }
 
 /** @type {() => boolean} */
-const moves = () => !matchMedia("(prefers-reduced-motion: reduce)").matches;
+const isMoving = () => !matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** @type {(node: HTMLElement) => void} */
-function arrive(node) {
-  if (!moves() || !node.isConnected) return;
+/** What is new comes down into its place. @type {(node: HTMLElement) => void} */
+export function arrive(node) {
+  if (!isMoving() || !node.isConnected) return;
   const from = { transform: "translateY(-0.5em)", opacity: 0 };
   node.animate([from, { transform: "none", opacity: 1 }], { duration: 350, easing: "ease-out" });
 }
@@ -130,7 +147,10 @@ function arrive(node) {
  * @type {(node: Element, hear: (here: boolean) => void, signal: AbortSignal) => void}
  */
 export function hearPointer(node, hear, signal) {
-  for (const [name, here] of /** @type {[string, boolean][]} */ ([["pointerenter", true], ["pointerleave", false]])) {
+  for (const [name, here] of /** @type {[string, boolean][]} */ ([
+    ["pointerenter", true],
+    ["pointerleave", false],
+  ])) {
     const listen = (/** @type {Event} */ event) => {
       if (/** @type {PointerEvent} */ (event).pointerType !== "touch") hear(here);
     };

@@ -9,7 +9,7 @@ const spelled = (n) => "no one two three four five six seven eight nine".split("
 /** A chance or a weight; small ones, and those near 1, with a decimal. @type {(p: number) => string} */
 export function percent(p) {
   if (p > 0 && p < 0.0005) return "<\u00a00.1\u00a0%";
-  return `${fixed(100 * p, (p > 0 && p < 0.0095) || (p > 0.9945 && p < 1)? 1 : 0)}\u00a0%`;
+  return `${fixed(100 * p, (p > 0 && p < 0.0095) || (p > 0.9945 && p < 1) ? 1 : 0)}\u00a0%`;
 }
 
 /** Points that a chance moves, with a sign. @type {(change: number) => string} */
@@ -51,7 +51,21 @@ export function attends(tokens, row, name, query) {
  */
 export function gives(tokens, row, name, query, key) {
   const [asks, other] = [tokens[query], tokens[key]].map((word) => `“${word}”`);
-  if (key > query) return `${other} comes later than ${asks}: a word attends only to what it knows.`;
+  if (key > query)
+    return `${other} comes later than ${asks}: a word attends only to what it knows.`;
   const whom = key === query ? "itself" : other;
   return `In ${name}, ${asks} gives ${whom} ${percent(row[key])} of its weight.`;
 }
+
+/**
+ * What switching one head would make of the first two words.
+ * @type {(words: string[], would: number[], off: boolean) => string}
+ */
+export function once(words, would, off) {
+  const [one, other] = [0, 1].map((w) => `${words[w]} ${percent(would[w])}`);
+  return `${off ? "It is off. Switched on" : "Switched off"}: ${one}, ${other}.`;
+}
+
+/** What is said at the heads while a bar is in sight. @type {(word: string) => string} */
+export const moves = (word) =>
+  `At each head: by how many percentage points its switch moves ${word}.`;

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mhsa_book.widgets.nine_heads.cases import chances, stored, weights
 
-ASKS = "A language model has read this sentence. What does it write next, and how does it know?"
+ASKS = "What does a language model write next?"
 
 N_HEADS = 270
 """Of the whole model: 30 layers of nine."""
@@ -27,10 +27,15 @@ JOBS = (
 """What each of the nine does in this sentence, in one line."""
 
 WALKS = (
-    ("four", [0, 1, 2, 3], "Those that found who is giving are gone, and the model names him."),
+    (
+        "four",
+        [0, 1, 2, 3],
+        "Those that found who is giving are gone, and the model names him. L24H4 has turned to "
+        "him, too.",
+    ),
     ("six", FOR, "The two more change little: the names are level."),
-    ("all nine", FOR + AGAINST, "Now nobody argues against John either, who leads."),
-    ("the other three", AGAINST, "With nobody against her, Mary is all but certain."),
+    ("nine", FOR + AGAINST, "Now nobody argues against John either, and he is far ahead."),
+    ("last three", AGAINST, "With nobody against her, Mary is all but certain."),
     ("none", [], "Now switch off four of them, and see whom the model names."),
 )
 """What a button says, which heads it switches off, and what is then seen."""
