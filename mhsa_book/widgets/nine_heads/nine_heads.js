@@ -78,7 +78,10 @@ function render({ model, el: root }) {
   const below = el("p", { class: "mhsa-hint" }, model.get("about"));
   const told = el("div", { class: "mhsa-told" }, guide, said.node);
   const both = el("div", { class: "mhsa-both" }, bars.node, tiles.node);
-  body.append(asks, line.node, looked.node, told, both, below);
+  const room = [roomFor(looked.node), roomFor(said.node)];
+  const seen = el("div", { class: "mhsa-seen" }, looked.node, room[0].node);
+  told.append(room[1].node);
+  body.append(asks, line.node, seen, told, both, below);
 
   let [flowing, from] = [-1, -1];
   function draw() {
@@ -140,9 +143,37 @@ function render({ model, el: root }) {
     if (pointerType === "touch") pointed.word = -1;
   };
   body.addEventListener("pointerdown", touched, { signal, capture: true });
+  /** Nothing below the two sentences moves, whatever they say. */
+  function makeRoom() {
+    const all = upTo(names.length);
+    room[0].make(all.flatMap((k) => [[], [k]].map((off) => ofHead(k, off, last, -1))));
+    room[1].make(walks.map(([, off]) => ofCase(off, chancesOf(cases, off))));
+  }
   watch(model, CHOSEN, draw, signal);
-  drawToFit(line.node, draw, signal);
+  const fit = () => {
+    makeRoom();
+    draw();
+  };
+  drawToFit(line.node, fit, signal);
   return end;
+}
+
+/**
+ * Room for the longest of some texts: a second line like `line`, that nobody sees, tries them.
+ * @param {HTMLElement} line
+ */
+function roomFor(line) {
+  const node = el("p", { class: "mhsa-trial", "aria-hidden": "true" });
+  /** @type {(texts: string[]) => void} */
+  const make = (texts) => {
+    const heights = texts.map((text) => {
+      node.textContent = text;
+      return node.offsetHeight;
+    });
+    node.textContent = "";
+    line.style.minHeight = `${Math.max(...heights)}px`;
+  };
+  return { node, make };
 }
 
 export default { render };

@@ -13,12 +13,11 @@ FOR, AGAINST = [0, 1, 2, 3, 4, 5], [6, 7, 8]
 SIDES = (("Six heads for Mary", FOR), ("Three against whoever leads", AGAINST))
 
 JOBS = (
-    "It finds who is giving, and of the nine it matters most.",
+    "It finds who is giving, and matters most of the nine.",
     "It finds who is giving, too.",
     "It spreads its weight over many words.",
     "It finds who is giving, less sharply.",
-    "From here it rests on the first word. Press the second “John”: it finds what followed "
-    "the first.",
+    "Press the second “John”: it finds what followed the first.",
     "Whatever word asks, it attends to the one before.",
     "It attends mostly to the word that asks.",
     "It finds the name that leads, and argues against it.",
@@ -30,13 +29,12 @@ WALKS = (
     (
         "four",
         [0, 1, 2, 3],
-        "Those that found who is giving are gone, and the model names him. L24H4 has turned to "
-        "him, too.",
+        "The model names who is giving, and L24H4 turns to him, too.",
     ),
     ("six", FOR, "The two more change little: the names are level."),
     ("nine", FOR + AGAINST, "Now nobody argues against John either, and he is far ahead."),
     ("last three", AGAINST, "With nobody against her, Mary is all but certain."),
-    ("none", [], "Now switch off four of them, and see whom the model names."),
+    ("none", [], "Switch off four of them, and see whom it names."),
 )
 """What a button says, which heads it switches off, and what is then seen."""
 
