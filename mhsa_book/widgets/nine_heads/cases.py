@@ -33,7 +33,7 @@ def chances(off: Sequence[int] = ()) -> np.ndarray:
     ['0.92', '0.00']
     """
     of_all = np.frombuffer(packed("chances"), "<u2").reshape(-1, len(stored()["words"]))
-    shown = of_all[sum(1 << k for k in off)] / 65535
+    shown = of_all[sum(1 << k for k in set(off))] / 65535
     return np.append(shown, 1 - shown.sum())
 
 

@@ -85,7 +85,8 @@ function render({ model, el: root }) {
 
   let [flowing, from] = [-1, -1];
   function draw() {
-    const { off, head, word } = readAll(model, CHOSEN);
+    const { head, word } = readAll(model, CHOSEN);
+    const off = /** @type {number[]} */ ([...new Set(model.get("off"))]); // a link may repeat one
     const shown = pointed.head >= 0 ? pointed.head : head;
     const bar = pointed.bar >= 0 ? pointed.bar : held;
     const row = weightsOf(cases, shown, off, word);

@@ -31,8 +31,7 @@ class NineHeads(Figure):
 
     The task is indirect object identification (Wang et al., 2022, arXiv 2211.00593, section
     2); heads that argue against the name that leads are described in McDougall et al., 2023,
-    arXiv 2310.04625. Raises ``TraitError`` for a head or a word that does not exist, and for a
-    head that is off twice.
+    arXiv 2310.04625. Raises ``TraitError`` for a head or a word that does not exist.
 
     >>> nine = NineHeads()
     >>> nine.description.replace("\\xa0", " ")
@@ -75,8 +74,6 @@ class NineHeads(Figure):
         for index in value if name == "off" else [value]:
             if not isinstance(index, int) or not 0 <= index < n:
                 raise TraitError(f"{name}={value} is not from 0 to {n - 1}.")
-        if name == "off" and len(set(value)) < len(value):
-            raise TraitError(f"off={value} names a head twice; name each once.")
         return value
 
     @property

@@ -11,6 +11,7 @@ from mhsa_book.widgets import NineHeads
 from mhsa_book.widgets.nine_heads.cases import chances, stored, weights
 from mhsa_book.widgets.nine_heads.words import attends, name_of, outcome
 from tests.mhsa_book.widgets.conftest import node
+from tools import ROOT
 
 CASES = [[k for k in range(9) if case >> k & 1] for case in range(512)]
 LAST = 13
@@ -83,6 +84,17 @@ def test_what_does_not_exist_is_refused(chosen):
         NineHeads(**chosen)
 
 
-def test_a_head_is_off_once():
-    with pytest.raises(TraitError, match="names a head twice"):
-        NineHeads(off=[2, 2])
+def test_a_head_that_is_named_twice_is_off_once():
+    assert NineHeads(off=[2, 0, 2]).description == NineHeads(off=[0, 2]).description
+
+
+def test_the_first_page_tells_the_numbers_of_its_figure():
+    told = (ROOT / "book" / "intro.md").read_text(encoding="utf-8")
+    four, without = chances([0, 1, 2, 3]), chances([7])
+    assert f"from {chances()[0]:.0%} to {four[0]:.0%}".replace("%", " %") in told
+    assert four[1] > four[0]
+    assert f"without it she rises to {without[0]:.0%}".replace("%", " %") in told
+    to_mary = [weights(k)[1] for k in range(9)]
+    assert name_of(to_mary.index(max(to_mary))) == "L24H4"
+    lead = told.partition("\n# ")[2]
+    assert lead.index("nine_heads.html") < lead.index("sentence_lab.html")

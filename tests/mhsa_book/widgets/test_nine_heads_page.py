@@ -27,7 +27,12 @@ ENDS = """() => {
     return [at(...all.slice(0, 2)), at(...all.slice(-2))];
   });
 }"""
-HEIGHT = "document.querySelector('.mhsa-figure').getBoundingClientRect().height"
+HEIGHT = "Math.round(document.querySelector('.mhsa-figure').getBoundingClientRect().height)"
+ALONG = """e => {
+  const at = e.getPointAtLength(0.8 * e.getTotalLength()), screen = e.getScreenCTM();
+  return [at.x + screen.e, at.y + screen.f];
+}"""
+"""A point of an arc, nearer to the word that is attended to."""
 
 
 def numbers(page):
@@ -151,8 +156,7 @@ def test_pointing_at_a_word_or_an_arc_tells_its_weight(open_figure):
         f"In L23H3, “to” gives “Mary” {weight} of its weight."
     )
     away(page)
-    box = page.locator(".mhsa-sentence g").nth(9).locator(".mhsa-arc").bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 5)
+    page.mouse.move(*page.locator(".mhsa-touch").nth(9).evaluate(ALONG))
     expect(page.locator(".mhsa-looked")).to_contain_text("“to” gives “John” 74")
 
 
@@ -207,12 +211,7 @@ def test_by_finger(open_figure):
     look(page, L24H4).tap()
     expect(page.locator(".mhsa-looked")).to_contain_text(attends(L24H4, [0], LAST))
     expect(page.locator(".mhsa-ghost").first).to_be_hidden()
-    arc = page.locator(".mhsa-sentence g").nth(1).locator(".mhsa-touch")
-    point = arc.evaluate(
-        "e => { const p = e.getPointAtLength(0.8 * e.getTotalLength()), m = e.getScreenCTM();"
-        " return [p.x + m.e, p.y + m.f]; }"
-    )
-    page.touchscreen.tap(*point)
+    page.touchscreen.tap(*page.locator(".mhsa-touch").nth(1).evaluate(ALONG))
     expect(page.locator(".mhsa-looked")).to_contain_text("“to” gives “Mary”")
     page.locator(".mhsa-bar").first.tap()
     expect(page.locator(".mhsa-looked")).to_contain_text("percentage points")
@@ -261,6 +260,13 @@ def test_what_is_attended_to_flows_unless_the_reader_wants_no_motion(
     page.get_by_role("button", name="four").click()
     look(page, L24H4).click()
     assert bool(page.evaluate("document.getAnimations().length")) == moves
+
+
+def test_a_link_that_names_a_head_twice_takes_it_off_once(open_figure):
+    page = open_figure(NineHeads())
+    mount_again(page, NineHeads())
+    page.evaluate("model.set('off', [8, 8])")
+    said(page, outcome([8]))
 
 
 def test_python_and_the_page_talk_both_ways(open_figure):
