@@ -83,7 +83,9 @@ def test_a_notebook_is_saved_with_its_name(tab, address):
 
 
 @pytest.mark.parametrize(("size", "shown"), [(DESKTOP, 400), (PHONE, 300)])
-def test_the_first_screen_shows_what_a_model_says_and_where_a_head_looks(tab, served, size, shown):
+def test_the_first_screen_shows_what_a_model_says_and_where_a_head_looks(
+    tab, served, size, shown
+):
     tab.set_viewport_size(size)
     tab.goto(f"{served}/book/intro.html", wait_until="load")
     settle(tab)

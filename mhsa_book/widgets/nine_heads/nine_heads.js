@@ -73,7 +73,12 @@ function render({ model, el: root }) {
   const [looked, said] = [spoken(), spoken()];
   looked.node.classList.add("mhsa-looked");
   const about = { class: "mhsa-guide", role: "group", "aria-label": "Heads to switch off" };
-  const guide = el("div", about, el("span", {}, "Off:"), presets);
+  const guide = el(
+    "div",
+    about,
+    el("span", {}, el("span", { class: "mhsa-wide" }, "Switch "), "off:"),
+    presets,
+  );
   const asks = el("p", { class: "mhsa-asks" }, model.get("asks"));
   const below = el("p", { class: "mhsa-hint" }, model.get("about"));
   const told = el("div", { class: "mhsa-told" }, guide, said.node);

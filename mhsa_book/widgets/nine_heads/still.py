@@ -59,7 +59,9 @@ def _sentence(ax: Any, head: int, off: Sequence[int], word: int) -> None:
             solid_capstyle="round",
         )
         if weight >= 0.03:
-            ax.text(middles[key], -0.62, percent(weight), ha="center", size=TEXT - 0.5, color=INK)
+            ax.text(
+                middles[key], -0.62, percent(weight), ha="center", size=TEXT - 0.5, color=INK
+            )
     ax.set_title(f"Arcs of {name_of(head)}", size=TEXT, loc="left", color=INK)
 
 

@@ -73,7 +73,11 @@ def outcome(off: Sequence[int]) -> str:
     """What the model says: Mary and John, the likelier one first."""
     first, second = (0, 1) if chances(off)[0] >= chances(off)[1] else (1, 0)
     names, found = stored()["words"], chances(off)
-    which = f"{SPELLED[len(set(off))].capitalize()} of {N_HEADS} heads off" if off else "Every head on"
+    which = (
+        f"{SPELLED[len(set(off))].capitalize()} of {N_HEADS} heads off"
+        if off
+        else "Every head on"
+    )
     one, other = (f"{names[w]} {percent(found[w])}" for w in (first, second))
     return f"{which}: {one}, {other}."
 

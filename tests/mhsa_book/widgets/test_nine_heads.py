@@ -30,7 +30,9 @@ def test_every_case_has_the_numbers_of_python(in_the_page):
     found = node("nine_heads/cases", *(("chancesOf", in_the_page, off) for off in CASES[::7]))
     for off, row in zip(CASES[::7], found, strict=True):
         assert row == pytest.approx(chances(off).tolist(), abs=1e-9)
-    places = [(k, off, query) for k in range(9) for off in CASES[::41] for query in (3, 9, LAST)]
+    places = [
+        (k, off, query) for k in range(9) for off in CASES[::41] for query in (3, 9, LAST)
+    ]
     found = node("nine_heads/cases", *(("weightsOf", in_the_page, *p) for p in places))
     for place, row in zip(places, found, strict=True):
         assert row == pytest.approx(weights(*place).tolist(), abs=1e-9), place
