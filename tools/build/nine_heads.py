@@ -3,8 +3,8 @@
 python -m tools.build.nine_heads
 
 It takes some minutes on two cores and writes ``mhsa_book/widgets/nine_heads/cases.json``, which
-is committed: a page, and whoever builds the book, needs no model. ``compute`` is what the
-tests run again on some of the cases, and with ``-m slow`` on all.
+is committed: a page, and whoever builds the book, needs no model. The tests compare some of the
+cases, and with ``-m slow`` all, with a pass through our own five stages.
 """
 
 import argparse
@@ -31,8 +31,9 @@ PROMPT = "When Mary and John went to the store, John gave a drink to"
 HEADS = ((23, 3), (20, 0), (18, 0), (19, 2), (17, 4), (16, 0), (29, 0), (24, 4), (23, 1))
 """Layer and head, from 0: six that argue for Mary, then three that argue against her."""
 
-NAMES = tuple(
-    "Alice Tom Anna James Sarah David Emma Peter Lucy Paul Kate Mark Helen Jack".split()
+NAMES = (
+    *("Alice", "Tom", "Anna", "James", "Sarah", "David", "Emma", "Peter", "Lucy", "Paul"),
+    *("Kate", "Mark", "Helen", "Jack"),
 )
 """One token each; women and men take turns."""
 
@@ -201,7 +202,8 @@ def stored(model: Any, tokenizer: Any) -> dict[str, Any]:
         "model": FILE,
         "sha256": SHA256,
         "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
-        "off": "z of the head, at every position, is its mean over the prompts at that position",
+        "off": "z of the head, at every position, is its mean over the prompts at "
+        "that position",
         "over": prompts(),
         "heads": [list(head) for head in HEADS],
         "tokens": [tokenizer.decode([i]).strip() for i in tokens],

@@ -62,7 +62,10 @@ export function weightsOf({ heads, rows, maps }, k, off, query) {
   return rows[k][caseOf(upTo(earlier.length).filter((i) => earlier[i]))];
 }
 
-/** The heads that are off once head k is switched. @type {(off: number[], k: number) => number[]} */
+/**
+ * The heads that are off once head k is switched.
+ * @type {(off: number[], k: number) => number[]}
+ */
 export const switched = (off, k) =>
   off.includes(k) ? off.filter((j) => j !== k) : [...off, k].sort((a, b) => a - b);
 

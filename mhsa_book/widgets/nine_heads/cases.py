@@ -1,5 +1,6 @@
-"""What SmolLM2-135M does in each of 512 cases, as ``python -m tools.build.nine_heads`` stored it:
-a second implementation of ``cases.js``.
+"""What SmolLM2-135M does in each of 512 cases: a second implementation of ``cases.js``.
+
+``python -m tools.build.nine_heads`` has computed and stored them.
 """
 
 import base64

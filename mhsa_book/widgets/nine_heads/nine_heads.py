@@ -1,4 +1,4 @@
-"""What a language model writes next, the arcs of one of its heads, and nine heads to switch off."""
+"""What a language model writes next, the arcs of one head, and nine heads to switch off."""
 
 from html import escape
 from typing import Any
@@ -22,7 +22,7 @@ from mhsa_book.widgets.rules import Rule, items, whole
 
 
 class NineHeads(Figure):
-    """A sentence, the next words of SmolLM2-135M, and nine of its 270 heads to switch off.
+    r"""A sentence, the next words of SmolLM2-135M, and nine of its 270 heads to switch off.
 
     All 512 cases were computed beforehand and are stored beside the figure, so that it needs
     no model. ``off`` are the heads that are switched off, by their place in ``heads``;
@@ -34,10 +34,10 @@ class NineHeads(Figure):
     arXiv 2310.04625. Raises ``TraitError`` for a head or a word that does not exist.
 
     >>> nine = NineHeads()
-    >>> nine.description.replace("\\xa0", " ")
+    >>> nine.description.replace("\xa0", " ")
     'Every head on: Mary 92 %, John 0.2 %.'
     >>> nine.off = [0, 1, 2, 3]
-    >>> nine.description.replace("\\xa0", " ")
+    >>> nine.description.replace("\xa0", " ")
     'Four of 270 heads off: John 42 %, Mary 34 %.'
     """
 
@@ -92,8 +92,9 @@ class NineHeads(Figure):
 
     @property
     def alt(self) -> str:
+        text = " ".join(self.tokens).replace(" ,", ",")
         return (
-            f"“{' '.join(self.tokens).replace(' ,', ',')} …”, with arcs as thick as the weights. "
+            f"“{text} …”, with arcs as thick as the weights. "
             f"{attends(self.head, self.off, self.word)} Below, bars of the next word. "
             f"{self.description}"
         )
@@ -101,7 +102,7 @@ class NineHeads(Figure):
     def still(self) -> None:
         drawn(self.head, self.off, self.word)
 
-    def without_script(self) -> str:
-        """HTML for a page on which nothing runs: a still picture, and what it shows in words."""
+        """HTML for a page on which nothing runs: a still picture and what it shows."""
+        """HTML for a page on which nothing runs: a still picture and what it shows."""
         said = f"{attends(self.head, self.off, self.word)} {self.description} {self.about}"
         return f"{super().without_script()}<p>{escape(said)}</p>"

