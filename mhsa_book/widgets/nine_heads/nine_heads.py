@@ -102,7 +102,7 @@ class NineHeads(Figure):
     def still(self) -> None:
         drawn(self.head, self.off, self.word)
 
-        """HTML for a page on which nothing runs: a still picture and what it shows."""
+    def without_script(self) -> str:
         """HTML for a page on which nothing runs: a still picture and what it shows."""
         said = f"{attends(self.head, self.off, self.word)} {self.description} {self.about}"
         return f"{super().without_script()}<p>{escape(said)}</p>"
