@@ -55,7 +55,7 @@ book: vendored
 	$(STEP) "Index of the field guide" $(PY) -m tools.build.symptoms
 	$(STEP) "All exhibits of the museum" $(PY) -m tools.build.exhibits
 	$(STEP) "Attention in one file" $(PY) -m tools.build.one_file
-	$(STEP) "Figure of the first page" $(PY) -m tools.build.landing
+	$(STEP) "Figures of the first page" $(PY) -m tools.build.landing
 	$(STEP) "Poster of the whole pass" $(PY) -m tools.build.poster
 	$(STEP) "Pictures beside links that are shared" $(PY) -m tools.build.card
 	$(STEP) "Weights that figures load on request" $(PY) -m tools.build.assets

@@ -5,6 +5,7 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
 from tools import ROOT
 from tools.build import plain
@@ -82,12 +83,17 @@ def test_a_notebook_is_saved_with_its_name(tab, address):
 
 
 @pytest.mark.parametrize(("size", "shown"), [(DESKTOP, 400), (PHONE, 300)])
-def test_the_first_screen_shows_the_sentence_that_asks(tab, served, size, shown):
+def test_the_first_screen_shows_what_a_model_says_and_where_a_head_looks(
+    tab, served, size, shown
+):
     tab.set_viewport_size(size)
     tab.goto(f"{served}/book/intro.html", wait_until="load")
     settle(tab)
-    box = tab.locator(".mhsa-sentence-lab[data-mhsa-alive]").bounding_box()
+    box = tab.locator(".mhsa-nine-heads[data-mhsa-alive]").bounding_box()
     assert min(box["height"], size["height"] - box["y"]) >= shown
+    arcs = tab.locator(".mhsa-nine-heads .mhsa-sentence").bounding_box()
+    assert arcs["y"] + arcs["height"] <= size["height"]
+    expect(tab.locator(".mhsa-slot")).to_have_text("Mary")
     assert tab.locator("article h1").bounding_box()["y"] < box["y"]
 
 

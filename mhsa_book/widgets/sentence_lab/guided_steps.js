@@ -25,11 +25,14 @@ export function guidedSteps({ steps, places, index, go, again, signal }) {
   const names = steps.map(([name], i) => `${i + 1} ${name}`);
   /** @type {(i: number) => void} */
   const goThere = (i) => {
+    // A key leaves the page where it is: what has the focus has to stay in sight.
+    const byKey = document.activeElement?.matches(":focus-visible") ?? false;
+    const last = i === places.length - 1;
+    const nextIsDone = last && document.activeElement === buttons.next;
     go(i);
     // What the last switch changes lies below it.
-    const last = i === places.length - 1;
-    places[i].scrollIntoView({ block: last ? "start" : "nearest" });
-    if (last) places[i].querySelector("input")?.focus({ preventScroll: true }); // Next is done
+    if (!byKey) places[i].scrollIntoView({ block: last ? "start" : "nearest" });
+    if (nextIsDone) places[i].querySelector("input")?.focus({ preventScroll: !byKey });
   };
   const buttons = stepButtons({ names, label: "Steps", index, go: goThere, signal });
   const restart = button({ label: "Start again", signal, press: again });

@@ -10,6 +10,7 @@ import { largest, MADE, strips, STRIPS, stripWidth } from "./strips.js";
 /** @import { Seen } from "./question_and_answer.js" */
 
 const [EDGE, SCORE, BAR, WEIGHT, ROOM] = [4, 13, 16, 13, 4];
+const INSIDE = 3; // a letter on the edge of the figure would lie on its border
 const HEIGHT = EDGE + STRIPS + SCORE + BAR + WEIGHT + ROOM;
 
 /** A score in as few letters as it takes. @type {(score: number) => string} */
@@ -56,7 +57,7 @@ function lane(h, all) {
     });
     // Between the words where there is room, or before the first.
     const room = at[1] - at[0] > wide + 14;
-    const beside = room ? at[0] + wide / 2 + 4 : at[0] - (wide * narrow) / 2 - 5;
+    const beside = room ? at[0] + wide / 2 + 4 : Math.max(INSIDE, at[0] - (wide * narrow) / 2 - 5);
     letters.forEach((letter) => letter.setAttribute("x", `${beside}`));
     node.classList.toggle("mhsa-off", off);
     node.setAttribute("aria-label", said);

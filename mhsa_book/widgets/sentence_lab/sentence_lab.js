@@ -5,7 +5,7 @@
 import { el } from "../shared/elements.js";
 import { drawToFit, frame } from "../shared/frame.js";
 import { spoken } from "../shared/spoken.js";
-import { readAll, watch, write, writeAll } from "../shared/traits.js";
+import { readAll, watch, writeAll } from "../shared/traits.js";
 import { arcs } from "./arcs.js";
 import { attended } from "./attended.js";
 import { concatRow } from "./concat_row.js";
@@ -41,9 +41,11 @@ function render({ model, el: root }) {
   const all = x.map((rows) => attended(rows, maps, jobs.length));
   const [n, d_head] = [sentences[0].length, maps.W_O.length / jobs.length];
 
+  // Whoever presses a word or a switch wants to see what it does: where words have looked.
+  const atLeastLooked = () => ({ step: Math.max(model.get("step"), LOOKED) });
   /** @type {(w: number) => void} */
   const ask = (w) => {
-    if (model.get("word") !== w) write(model, "word", w);
+    if (model.get("word") !== w) writeAll(model, { word: w, ...atLeastLooked() });
   };
   /** @type {(s: number) => void} */
   const flip = (s) => writeAll(model, { sentence: s, word: n - 1 });
@@ -51,7 +53,7 @@ function render({ model, el: root }) {
   const [lines, open] = [arcs(jobs, n), possibleMeanings(nouns(x[0], columns))];
   lines.node.firstElementChild?.append(open.node);
   const [rows, z, table] = [lanes(jobs, all), concatRow(jobs, d_head), outputBars(columns, all)];
-  const heads = switches(model, jobs, n, signal);
+  const heads = switches(model, jobs, n, atLeastLooked, signal);
   const [asked, said] = [el("p", { class: "mhsa-asked" }), spoken()];
   const sum = el("div", { class: "mhsa-sum" }, z.node, table.node);
   const steps = guidedSteps({

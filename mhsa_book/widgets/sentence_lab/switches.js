@@ -2,7 +2,7 @@
 // The heads: a switch for each, and its map.
 
 import { check } from "../shared/controls.js";
-import { write } from "../shared/traits.js";
+import { writeAll } from "../shared/traits.js";
 import { sample } from "./arcs.js";
 import { smallMap } from "./maps.js";
 
@@ -10,14 +10,16 @@ import { smallMap } from "./maps.js";
 /** @import { Head } from "./attended.js" */
 
 /**
+ * `along` is what else changes with a switch.
  * @param {Model} model @param {string[]} names @param {number} n words
- * @param {AbortSignal} signal
+ * @param {() => Record<string, unknown>} along @param {AbortSignal} signal
  */
-export function switches(model, names, n, signal) {
+export function switches(model, names, n, along, signal) {
   /** @type {(h: number, on: boolean) => void} */
   const turn = (h, on) => {
     const others = /** @type {number[]} */ (model.get("off")).filter((i) => i !== h);
-    write(model, "off", on ? others : [...others, h].sort((a, b) => a - b));
+    const off = on ? others : [...others, h].sort((a, b) => a - b);
+    writeAll(model, { off, ...along() });
   };
   const maps = names.map((name, h) => smallMap(name, h, n));
   const checks = names.map((label, h) => {

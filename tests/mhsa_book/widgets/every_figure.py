@@ -25,6 +25,7 @@ MAKE = {
     "HeadExplorer": widgets.HeadExplorer,
     "Interact": lambda: widgets.Interact(power, base=[2, 10], exponent=[1, 2, 3]),
     "MaskLab": widgets.MaskLab,
+    "NineHeads": widgets.NineHeads,
     "OutputSum": widgets.OutputSum,
     "OwnSentence": widgets.OwnSentence,
     "PassStepper": lambda: widgets.PassStepper(*followed()),

