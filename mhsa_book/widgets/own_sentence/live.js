@@ -18,7 +18,7 @@ const SWITCHES =
 const SLOW = 300; // milliseconds until a reader is told to wait
 
 /** @import { Model } from "../shared/traits.js" */
-/** @import { Ask } from "./worker_client.js" */
+/** @import { Ask } from "../shared/worker_client.js" */
 /** @import { Read } from "./engine/reader.js" */
 
 const CAPTION =

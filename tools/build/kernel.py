@@ -1,0 +1,39 @@
+"""Assemble the WebAssembly of the language model: kernel.wat into kernel.js, in base64.
+
+python -m tools.build.kernel
+
+It is written by hand when kernel.wat changes, and lies in git: so neither a reader nor the book's
+build needs an assembler. A test compares the two.
+"""
+
+import base64
+import subprocess
+import tempfile
+from pathlib import Path
+
+from mhsa_book.widgets.figure import FOLDER
+from tools import ROOT
+
+ASSEMBLER = ROOT / "node_modules" / ".bin" / "wat2wasm"
+ENGINE = FOLDER / "language_model_lab" / "engine"
+SCRIPT = ENGINE / "kernel.js"
+ABOVE = """// @ts-check
+// kernel.wat as WebAssembly, in base64; written by tools/build/kernel.py.
+
+export const KERNEL =
+"""
+
+
+def assembled() -> str:
+    """The text of ``kernel.js``; ``FileNotFoundError`` where the assembler is not installed."""
+    if not ASSEMBLER.exists():
+        raise FileNotFoundError(f"{ASSEMBLER} is not there; run `npm ci` for the package wabt.")
+    with tempfile.TemporaryDirectory() as folder:
+        wasm = Path(folder) / "kernel.wasm"
+        subprocess.run([ASSEMBLER, ENGINE / "kernel.wat", "-o", wasm], check=True)
+        return f'{ABOVE}  "{base64.b64encode(wasm.read_bytes()).decode()}";\n'
+
+
+if __name__ == "__main__":
+    SCRIPT.write_text(assembled(), encoding="ascii", newline="\n")
+    print(f"{SCRIPT.name}: {SCRIPT.stat().st_size} bytes")
