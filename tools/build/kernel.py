@@ -20,8 +20,10 @@ SCRIPT = ENGINE / "kernel.js"
 ABOVE = """// @ts-check
 // kernel.wat as WebAssembly, in base64; written by tools/build/kernel.py.
 
-export const KERNEL =
+export const KERNEL = [
 """
+LINE = 90
+"""Letters in a line of the script."""
 
 
 def assembled() -> str:
@@ -31,7 +33,9 @@ def assembled() -> str:
     with tempfile.TemporaryDirectory() as folder:
         wasm = Path(folder) / "kernel.wasm"
         subprocess.run([ASSEMBLER, ENGINE / "kernel.wat", "-o", wasm], check=True)
-        return f'{ABOVE}  "{base64.b64encode(wasm.read_bytes()).decode()}";\n'
+        text = base64.b64encode(wasm.read_bytes()).decode()
+    lines = [f'  "{text[at : at + LINE]}",\n' for at in range(0, len(text), LINE)]
+    return f'{ABOVE}{"".join(lines)}].join("");\n'
 
 
 if __name__ == "__main__":

@@ -12,8 +12,19 @@
  */
 
 const CONTROL = 3; // the type of a special token in a GGUF file
-const WORD =
-  /'(?:s|t|re|ve|m|ll|d)| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
+const SPACE = String.raw`\p{White_Space}`;
+/** Words as GPT-2 splits them: what stands for a blank goes with the word behind it. */
+const WORD = new RegExp(
+  [
+    "'(?:s|t|re|ve|m|ll|d)",
+    String.raw` ?\p{L}+`,
+    String.raw` ?\p{N}+`,
+    String.raw` ?[^${SPACE}\p{L}\p{N}]+`,
+    String.raw`${SPACE}+(?!\P{White_Space})`,
+    `${SPACE}+`,
+  ].join("|"),
+  "gu",
+);
 
 /** A letter for each byte: those that can be seen stand for themselves. */
 const LETTERS = lettersOfBytes();

@@ -25,3 +25,20 @@ export function rmsNormed(x, weight, eps, y) {
 export function gated(gate, wide) {
   for (let i = 0; i < gate.length; i += 1) gate[i] = (gate[i] / (1 + Math.exp(-gate[i]))) * wide[i];
 }
+
+/**
+ * The likeliest ids, the first of equals first.
+ * @type {(logits: Float32Array, n: number) => number[]}
+ */
+export function likeliest(logits, n) {
+  /** @type {number[]} */
+  const best = [];
+  logits.forEach((logit, id) => {
+    if (best.length === n && logit <= logits[best[n - 1]]) return;
+    let at = best.length;
+    while (at > 0 && logits[best[at - 1]] < logit) at -= 1;
+    best.splice(at, 0, id);
+    best.length = Math.min(best.length, n);
+  });
+  return best;
+}

@@ -5,14 +5,18 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 import { answersOf } from "../../../../mhsa_book/widgets/language_model_lab/engine/answers.js";
-import { bpeOf, idsIn, spelling, textOf } from "../../../../mhsa_book/widgets/language_model_lab/engine/bpe.js";
 import {
-  contributions,
+  bpeOf,
+  idsIn,
+  spelling,
+  textOf,
+} from "../../../../mhsa_book/widgets/language_model_lab/engine/bpe.js";
+import { contributions } from "../../../../mhsa_book/widgets/language_model_lab/engine/contributions.js";
+import {
   decoderOf,
-  extend,
-  logitsOf,
   started,
-} from "../../../../mhsa_book/widgets/language_model_lab/engine/decoder.js";
+} from "../../../../mhsa_book/widgets/language_model_lab/engine/llama.js";
+import { extend, logitsOf } from "../../../../mhsa_book/widgets/language_model_lab/engine/pass.js";
 
 const [path, pathOfMeans, simd] = process.argv.slice(2);
 const before = process.memoryUsage().rss;
@@ -21,11 +25,7 @@ const file = new Uint8Array(readFileSync(path));
 const means = new Float32Array(new Uint8Array(readFileSync(pathOfMeans)).buffer);
 const decoder = decoderOf(file, 192, simd === "simd");
 const about = (name) => decoder.values[`tokenizer.ggml.${name}`];
-const bpe = bpeOf({
-  tokens: about("tokens"),
-  types: about("token_type"),
-  merges: about("merges"),
-});
+const bpe = bpeOf({ tokens: about("tokens"), types: about("token_type"), merges: about("merges") });
 const opened = performance.now() - from;
 let answers = null;
 let run = started(decoder);

@@ -1,0 +1,61 @@
+// @ts-check
+// The likeliest next words as bars; one of them is chosen, and what adds to it is shown beside.
+
+import { el } from "../shared/elements.js";
+import { fixed } from "../shared/numbers.js";
+import { rove } from "../shared/roving_tabindex.js";
+import { quoted, spelled } from "../shared/tokens.js";
+import { watch, write } from "../shared/traits.js";
+
+/** @import { Model } from "../shared/traits.js" */
+/** @import { Found, Next } from "./engine/answers.js" */
+
+const ROWS = 10;
+
+/** What a bar says, and what it was with all heads on. @type {(next: Next) => string} */
+const inWords = ({ text, p, whole }) =>
+  `${quoted(text)}: ${fixed(p, 3)}${whole === null ? "" : `, with all heads on ${fixed(whole, 3)}`}`;
+
+/** A button with its bar; `draw` shows another word. */
+function wordBar() {
+  const [word, bar] = [el("bdi"), el("span", { class: "mhsa-share" })];
+  const [track, number] = [el("span", { class: "mhsa-track" }, bar), el("span")];
+  const node = el("button", { type: "button", class: "mhsa-word" }, word, track, number);
+  /** @type {(next: Next, chosen: boolean) => void} */
+  function draw(next, chosen) {
+    word.textContent = spelled(next.text);
+    number.textContent = fixed(next.p, 2);
+    bar.style.setProperty("--share", `${next.p}`);
+    track.style.setProperty("--whole", `${next.whole ?? -1}`);
+    node.setAttribute("aria-label", inWords(next));
+    node.setAttribute("aria-pressed", `${chosen}`);
+  }
+  return { node, draw };
+}
+
+/** `chosen` of the model is the place of a word among `found.next`.
+ * @param {Model} model @param {AbortSignal} signal */
+export function nextWords(model, signal) {
+  const found = () => /** @type {Found} */ (model.get("found"));
+  const story = el("p", { class: "mhsa-story", "aria-live": "polite" });
+  const bars = Array.from({ length: ROWS }, wordBar);
+  const nodes = bars.map(({ node }) => node);
+  nodes.forEach((node, i) => {
+    node.addEventListener("click", () => write(model, "chosen", i), { signal });
+  });
+  rove(nodes, 1, signal);
+  function draw() {
+    const { next, tokens, written } = found();
+    bars.forEach((bar, i) => bar.draw(next[i], i === model.get("chosen")));
+    const prompt = model.get("text") ?? model.get("prompt");
+    const parts = written ? [el("b", {}, written)] : [];
+    story.replaceChildren(el("span", {}, prompt), ...parts, ` (${tokens.length} tokens)`);
+  }
+  watch(model, ["found", "chosen"], draw, signal);
+  draw();
+  const label = "The likeliest next words; arrow keys move, Enter chooses one";
+  const list = el("div", { class: "mhsa-next", role: "group", "aria-label": label }, nodes);
+  const mark = "A line across a bar is the probability with all heads on.";
+  const title = el("p", { class: "mhsa-title" }, "What comes next");
+  return el("div", {}, title, story, list, el("p", { class: "mhsa-quiet" }, mark));
+}
