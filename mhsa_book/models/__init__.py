@@ -5,7 +5,7 @@
 """
 
 from mhsa_book.models.layer import Layer as Layer
+from mhsa_book.models.loading import load as load
 from mhsa_book.models.minilm import PretrainedModel as PretrainedModel
-from mhsa_book.models.minilm import load as load
 from mhsa_book.models.minilm import untrained as untrained
 from mhsa_book.models.minilm import verify as verify

@@ -16,7 +16,7 @@ from tests.architecture.library import MODULES, TREE, VARIANTS, imports, inside,
 from tools import PACKAGES
 
 PICTURES = {"matplotlib", "ipywidgets", "anywidget", "bertviz", "IPython", "seaborn", "plotly"}
-OPTIONAL = PICTURES | {"transformers", "huggingface_hub", "safetensors"}
+OPTIONAL = PICTURES | {"transformers", "huggingface_hub", "safetensors", "gguf", "tokenizers"}
 FRONTS = {f"mhsa_book.{name}" for name in ("bench", "bertviz", "plots", "widgets")}
 WITHOUT = [m for m in MODULES if ".".join(m.split(".")[:2]) not in FRONTS]
 

@@ -1,0 +1,106 @@
+"""Tokens, logits and new text are those of ``transformers`` on the same file."""
+
+import pytest
+import regex
+import torch
+from torch.testing import assert_close
+
+from mhsa_book.models import smollm2
+from mhsa_lib.convert import from_llama
+from tests.mhsa_book.models.smollm2 import reference
+from tests.mhsa_book.models.smollm2.texts import PROMPTS, texts
+
+STORED = reference.stored()["prompts"]
+NAMES = [record["text"][:20] for record in STORED]
+
+
+def test_the_stored_record_is_of_this_file_and_these_prompts():
+    assert reference.stored()["sha256"] == smollm2.SHA256
+    assert [record["text"] for record in STORED] == PROMPTS
+
+
+@pytest.mark.parametrize("record", STORED, ids=NAMES)
+def test_the_logits_are_theirs(record, lm):
+    assert lm.ids(record["text"]) == record["ids"]
+    logits = lm.logits(record["text"])[-1]
+    kept = torch.tensor(record["logits"])
+    assert_close(logits[:: reference.EVERY], kept, atol=1e-4, rtol=0)
+    assert logits.topk(5).indices.tolist() == record["likeliest"]
+
+
+@pytest.mark.parametrize("cache", [True, False])
+@pytest.mark.parametrize("record", STORED[:4], ids=NAMES[:4])
+def test_the_text_that_is_written_is_theirs(record, cache, lm):
+    ends = record["new"].index(2) if 2 in record["new"] else 20
+    new = lm.generate(record["text"], 20, cache=cache)
+    assert lm.ids(record["text"] + new) == record["ids"] + record["new"][:ends]
+
+
+def test_the_tokens_of_500_texts_are_theirs(lm):
+    assert (
+        reference.digest([lm.ids(text) for text in texts()])
+        == (reference.stored()["tokens_of_500"])
+    )
+
+
+@pytest.fixture(scope="session")
+def theirs():
+    return reference.theirs()
+
+
+@pytest.mark.slow
+def test_the_stored_record_is_what_transformers_computes(theirs):
+    computed, stored = reference.computed(*theirs), reference.stored()
+    for ours, other in zip(computed.pop("prompts"), stored.pop("prompts"), strict=True):
+        new, old = torch.tensor(ours.pop("logits")), torch.tensor(other.pop("logits"))
+        assert_close(new, old, atol=1e-4, rtol=0)
+        assert ours == other
+    computed.pop("transformers"), stored.pop("transformers")
+    assert computed == stored
+
+
+@pytest.mark.slow
+def test_every_text_has_the_tokens_of_transformers(theirs, lm):
+    _, tokenizer = theirs
+    same = 0
+    for text in texts():
+        ids = lm.ids(text)
+        assert ids == reference.cut_at_digits(tokenizer, text), repr(text)
+        assert lm._tokenizer.text(ids) == text
+        # Without a cut they differ only where spaces stand in front of a digit.
+        if not regex.search(r"\s\s\p{N}", text):
+            assert ids == tokenizer(text)["input_ids"], repr(text)
+            same += 1
+    assert same > 350
+
+
+@pytest.mark.slow
+def test_every_logit_of_every_token_is_that_of_transformers(theirs, lm):
+    model, _ = theirs
+    for text in PROMPTS:
+        with torch.no_grad():
+            expected = model(torch.tensor([lm.ids(text)])).logits[0]
+        assert_close(lm.logits(text), expected, atol=1e-4, rtol=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layer", [0, 17, 29])
+def test_an_attention_is_what_from_llama_makes(layer, theirs, lm):
+    model, _ = theirs
+    converted = from_llama(model.model.layers[layer].self_attn)
+    ours = lm.attention(layer)
+    assert repr(ours) == repr(converted)
+    assert ours.state_dict().keys() == converted.state_dict().keys()
+    for name, weight in converted.state_dict().items():
+        assert torch.equal(weight, ours.state_dict()[name]), name
+
+
+@pytest.mark.slow
+def test_the_weights_of_all_heads_are_theirs(theirs, lm):
+    model, _ = theirs
+    model.set_attn_implementation("eager")
+    _, weights = lm.attend(PROMPTS[0])
+    with torch.no_grad():
+        out = model(torch.tensor([lm.ids(PROMPTS[0])]), output_attentions=True)
+    model.set_attn_implementation("sdpa")
+    assert_close(weights, torch.cat(out.attentions), atol=1e-4, rtol=0)
