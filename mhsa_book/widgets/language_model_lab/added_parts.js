@@ -12,7 +12,7 @@ import { headView } from "../head_explorer/head_map.js";
 /** @import { Model } from "../shared/traits.js" */
 /** @import { Added } from "./engine/answers.js" */
 
-const SIDES = { down: "layer", across: "head", heard: "layers down, heads across" };
+const AXES = { down: "layer", across: "head", heard: "layers down, heads across" };
 const SCALE =
   "blue: for the word; orange: against it. Of the last token, with the scale of the last norm as "
   + "it is: these numbers, the feed-forwards and the embedding sum to the logit. A word can win "
@@ -22,7 +22,7 @@ const SCALE =
 const signed = (value) => (value > 0 ? `+${fixed(value)}` : fixed(value));
 
 /**
- * `added` of the model holds what adds to the word `chosen` of `found.next`.
+ * `added` of the model holds what adds to each of the words, of which one is `chosen`.
  * @param {Model} model @param {AbortSignal} signal
  */
 export function addedParts(model, signal) {
@@ -35,8 +35,8 @@ export function addedParts(model, signal) {
   const [queries, keys] = [named(layers, "L"), named(heads, "H")];
   let [row, column] = [/** @type {number} */ (model.get("layer")), model.get("head")];
 
-  const added = () => /** @type {Added} */ (model.get("added"));
-  const word = () => quoted(model.get("found").next[model.get("chosen")].text);
+  const added = () => /** @type {Added} */ (model.get("added")[model.get("chosen")]);
+  const word = () => quoted(added().text);
 
   /** @type {(place: { row?: number, column?: number }) => void} */
   function point(place) {
@@ -62,14 +62,14 @@ export function addedParts(model, signal) {
     const most = Math.max(...each.map(Math.abs));
     const title = `what each head adds to ${word()}, at most ${fixed(most)}`;
     const weights = each.map((value) => value / most);
-    const about = { weights, queries, keys, title, name: title, sides: SIDES };
+    const about = { weights, queries, keys, title, name: title, sides: AXES };
     view.draw({ ...about, signed: true, width: Math.min(view.node.clientWidth, 330) });
     sum.textContent =
       `Logit of ${word()}: ${fixed(logit, 1)} = heads ${fixed(total(each), 1)} + feed-forwards `
       + `${fixed(total(fed), 1)} + embedding ${fixed(embedded, 1)}.`;
     point({ row, column });
   }
-  watch(model, ["added"], draw, signal);
+  watch(model, ["added", "chosen"], draw, signal);
   const resized = new ResizeObserver(() => {
     if (Math.min(view.node.clientWidth, 330) !== view.width()) draw();
   });

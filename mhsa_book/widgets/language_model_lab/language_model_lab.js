@@ -6,7 +6,6 @@ import { explorer } from "../head_explorer/explorer.js";
 import { el } from "../shared/elements.js";
 import { frame } from "../shared/frame.js";
 import { pageState } from "../shared/page_state.js";
-import { watch, writeAll } from "../shared/traits.js";
 import { adopted } from "../shared/worker_client.js";
 import { nextWords } from "./next_words.js";
 import { addedParts } from "./added_parts.js";
@@ -19,19 +18,22 @@ import { offered } from "./start.js";
 const WHOSE =
   "SmolLM2-135M-Instruct (Hugging Face, Apache 2.0), a copy with 4 bits a weight: 30 layers of 9 "
   + "heads, every 3 of which share a KV head. What you type stays in this page, or with your kernel.";
+const MORE =
+  "Load the model to type a prompt of your own, to let it write on, and to switch heads off.";
 const GROUPS = "Heads 0–2, 3–5 and 6–8 of a layer share one KV head each.";
 
 /** @param {Place} place */
 function render({ model, el: root }) {
   const { body, signal, end } = frame(root, "language-model-lab");
   const [found, added] = [model.get("found"), model.get("added")];
-  const own = pageState(model, { text: null, off: [], instead: "zero", found, added, chosen: 0 });
+  const own = pageState(model, { off: [], instead: "zero", found, added, chosen: 0 });
   const failed = el("p", { class: "mhsa-alert", role: "alert" });
   const [above, below] = [el("div"), el("div", { class: "mhsa-head-explorer" })];
+  const left = el("p", { class: "mhsa-quiet" }, MORE);
   const words = nextWords(own, signal);
   const parts = addedParts(own, signal);
   const groups = el("p", { class: "mhsa-quiet" }, GROUPS);
-  const both = el("div", { class: "mhsa-beside" }, words, parts);
+  const both = el("div", { class: "mhsa-beside" }, el("div", {}, words, left), parts);
 
   /** @type {(what: string, error: unknown) => void} */
   function fail(what, error) {
@@ -46,9 +48,10 @@ function render({ model, el: root }) {
         fail("has stopped; load this page anew to start it again", error);
         return new Promise(() => {});
       });
-    above.append(prompting(own, answered, signal));
-    watch(model, ["prompt"], () => own.set("text", model.get("prompt")), signal);
-    writeAll(own, { text: model.get("prompt") });
+    const { typed, board, start } = prompting(own, answered, signal);
+    above.append(typed);
+    left.replaceWith(board);
+    start();
   }
   const running = adopted(model.get("asset").key, signal);
   if (!running) body.append(offered(model, signal, enliven, fail));

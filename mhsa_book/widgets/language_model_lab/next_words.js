@@ -47,15 +47,14 @@ export function nextWords(model, signal) {
   function draw() {
     const { next, tokens, written } = found();
     bars.forEach((bar, i) => bar.draw(next[i], i === model.get("chosen")));
-    const prompt = model.get("text") ?? model.get("prompt");
-    const parts = written ? [el("b", {}, written)] : [];
-    story.replaceChildren(el("span", {}, prompt), ...parts, ` (${tokens.length} tokens)`);
+    const parts = [el("span", {}, model.get("prompt")), el("b", {}, written)];
+    story.replaceChildren(...parts, ` (${tokens.length} tokens)`);
   }
   watch(model, ["found", "chosen"], draw, signal);
   draw();
   const label = "The likeliest next words; arrow keys move, Enter chooses one";
   const list = el("div", { class: "mhsa-next", role: "group", "aria-label": label }, nodes);
-  const mark = "A line across a bar is the probability with all heads on.";
+  const mark = "Where heads are off, a line marks the probability with all heads on.";
   const title = el("p", { class: "mhsa-title" }, "What comes next");
   return el("div", {}, title, story, list, el("p", { class: "mhsa-quiet" }, mark));
 }

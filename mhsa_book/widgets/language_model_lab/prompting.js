@@ -2,9 +2,10 @@
 // What the model adds once it runs: any prompt is read, heads switch off, and it writes on.
 
 import { button, choice } from "../shared/controls.js";
-import { el } from "../shared/elements.js";
+import { el, uid } from "../shared/elements.js";
 import { newest } from "../shared/newest.js";
-import { binary, clamp, counted } from "../shared/numbers.js";
+import { notice } from "../shared/notice.js";
+import { binary, counted } from "../shared/numbers.js";
 import { spoken } from "../shared/spoken.js";
 import { watch, write, writeAll } from "../shared/traits.js";
 import { switches } from "../own_sentence/switches.js";
@@ -24,14 +25,27 @@ const cacheWords = ({ cache, tokens }) =>
   + `${counted(cache / tokens.length, "byte")} for each.`;
 
 /**
- * Switches and buttons for a model whose `text`, `off` and what follows from them stay in the page.
+ * The field for a prompt, with `change` when it is confirmed.
+ * @type {(value: string, change: (text: string) => void, signal: AbortSignal) => HTMLElement}
+ */
+function promptField(value, change, signal) {
+  const hints = { autocomplete: "off", enterkeyhint: "go", maxlength: 5000 };
+  const typed = el("input", { type: "text", id: uid(), ...hints });
+  typed.value = value;
+  typed.addEventListener("change", () => change(typed.value), { signal });
+  return el("div", { class: "mhsa-text" }, el("label", { for: typed.id }, "prompt"), typed);
+}
+
+/**
+ * A field, buttons and switches for a model whose `prompt`, `off` and what follows from them stay
+ * in the page; `start` reads the prompt.
  * @param {Model} model @param {Ask} ask @param {AbortSignal} signal
  */
 export function prompting(model, ask, signal) {
   const [layers, heads] = /** @type {number[]} */ (model.get("attention").shape);
-  const board = switches(model, layers, heads, signal);
-  const said = spoken();
-  let writing = false;
+  const { grid, allOn, draw } = switches(model, layers, heads, signal);
+  const [place, said] = [notice({ signal }), spoken()];
+  let [turn, writing] = [0, false]; // a reading begins another turn, and ends what is written
   const one = button({ label: "Write one word", signal, press: () => writeOn(1) });
   const on = button({ label: "Write on", signal, press: toggle });
   const back = button({ label: "Back to the prompt", signal, press: () => look() });
@@ -43,74 +57,69 @@ export function prompting(model, ask, signal) {
     change: (i) => write(model, "instead", INSTEAD[i]),
   });
 
-  /** What follows from what was found, the maps only where the text is complete.
-   * @type {(found: Found, isNewest?: () => boolean) => Promise<void>} */
-  async function show(found, isNewest = () => true) {
-    const chosen = clamp(model.get("chosen"), 0, found.next.length - 1);
-    const added = await ask("adds", found.next[chosen].id);
-    if (!isNewest()) return;
-    writeAll(model, { chosen, found, added });
+  /** @type {(found: Found) => void} */
+  function show(found) {
+    write(model, "found", found);
     said.say(cacheWords(found));
   }
-  /** @type {(isNewest?: () => boolean) => Promise<void>} */
-  async function showMaps(isNewest = () => true) {
-    const attention = await ask("look");
-    if (!isNewest()) return;
+  /** Maps, and what heads add, once the text is complete. @type {(mine: number) =>
+   *   Promise<void>} */
+  async function showHeads(mine) {
+    const [added, attention] = [await ask("adds"), await ask("look")];
+    if (turn !== mine) return;
     const last = attention.tokens.length - 1;
-    const query = Math.min(model.get("query"), last);
-    writeAll(model, { query, key: Math.min(model.get("key"), last), attention });
+    const [query, key] = [model.get("query"), model.get("key")].map((at) => Math.min(at, last));
+    writeAll(model, { added, query, key, attention });
   }
-  const look = newest(async (isNewest) => {
-    writing = false;
-    const [text, off] = [model.get("text"), model.get("off")];
-    const found = /** @type {Found | null} */ (await ask("read", text, off, model.get("instead")));
-    if (!isNewest()) return;
+  const look = newest(async () => {
+    const mine = (turn += 1);
+    const asked = ["prompt", "off", "instead"].map((name) => model.get(name));
+    const found = /** @type {Found | null} */ (await ask("read", ...asked));
+    if (turn !== mine) return;
     if (found === null) {
-      writeAll(model, { message: "", problem: "There is no word to read; type at least one." });
+      place.say({ error: "There is no word to read; type at least one." });
       return;
     }
-    const cut = `The model reads ${found.tokens.length} tokens here; the last ${found.cut} are cut.`;
-    writeAll(model, { problem: "", message: found.cut ? cut : "" });
-    await show(found, isNewest);
-    await showMaps(isNewest);
+    const cut = `The model reads ${found.tokens.length} tokens; the last ${found.cut} are cut.`;
+    place.say({ change: found.cut ? cut : "" });
+    show(found);
+    await showHeads(mine);
   }, signal);
 
   /** @type {(most: number) => Promise<void>} */
   async function writeOn(most) {
-    if (writing) return;
+    const mine = turn;
     writing = true;
-    on.textContent = "Stop";
+    [on.textContent, one.disabled] = ["Stop", true];
     for (let words = 0; writing && words < most; words += 1) {
       const found = await ask("more");
-      if (found === null) break;
-      if (writing) await show(found);
+      if (turn !== mine) break;
+      if (found === null) {
+        place.say({ change: "Here the text ends, or there is no room for another word." });
+        break;
+      }
+      show(found);
     }
-    on.textContent = "Write on";
-    if (writing) await showMaps();
     writing = false;
+    [on.textContent, one.disabled] = ["Write on", false];
+    await showHeads(mine);
   }
   function toggle() {
-    if (!writing) writeOn(Infinity);
-    else {
-      writing = false;
-      showMaps();
-    }
-  }
-  async function chose() {
-    const { id } = model.get("found").next[model.get("chosen")];
-    write(model, "added", await ask("adds", id));
+    if (writing) writing = false;
+    else writeOn(Infinity);
   }
   function switched() {
-    board.draw();
+    draw();
     look();
   }
-  watch(model, ["text", "instead"], look, signal);
+  watch(model, ["prompt", "instead"], look, signal);
   watch(model, ["off"], switched, signal);
-  watch(model, ["chosen"], chose, signal);
-  board.draw();
-  const title = el("p", { class: "mhsa-title" }, "Switch heads off");
+  draw();
+  const field = promptField(model.get("prompt"), (text) => write(model, "prompt", text), signal);
   const buttons = el("div", { class: "mhsa-controls" }, one, on, back);
-  const chosen = el("div", { class: "mhsa-controls" }, board.allOn, instead.node);
+  const chosen = el("div", { class: "mhsa-controls" }, allOn, instead.node);
+  const title = el("p", { class: "mhsa-title" }, "Switch heads off");
   const hint = el("p", { class: "mhsa-quiet" }, SWITCHES);
-  return el("div", {}, buttons, said.node, title, hint, board.grid, chosen);
+  const typed = el("div", {}, field, place.node, buttons, said.node);
+  return { typed, board: el("div", {}, title, hint, grid, chosen), start: look };
 }

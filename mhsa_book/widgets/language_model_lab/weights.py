@@ -44,4 +44,4 @@ def engine() -> Asset:
         "code": "\n".join(code(piece, "js") for piece in pieces(ENGINE)),
         "means": base64.b64encode(stored.means().numpy().astype("<f4").tobytes()).decode(),
     }
-    return Asset("smollm2-engine", json.dumps(text).encode())
+    return Asset("decoder", json.dumps(text).encode())

@@ -13,7 +13,7 @@ import { likeliest } from "./rows_of_llama.js";
 /** @import { Attention } from "../../head_explorer/shown_weights.js" */
 /** @import { Off } from "./pass.js" */
 /**
- * A word that may come next, its probability, and the one with all heads on where it is known.
+ * A word that may come next, its probability, and where heads are off the one with all heads on.
  * @typedef {{ id: number, text: string, p: number, whole: number | null }} Next
  */
 /**
@@ -22,8 +22,9 @@ import { likeliest } from "./rows_of_llama.js";
  * @typedef {{ tokens: string[], cut: number, next: Next[], written: string, cache: number }} Found
  */
 /**
- * What each head, each feed-forward and the embedding add to a logit.
- * @typedef {{ heads: number[], fed: number[], embedded: number, logit: number }} Added
+ * What each head, each feed-forward and the embedding add to the logit of a word.
+ * @typedef {{ text: string, heads: number[], fed: number[], embedded: number, logit: number }}
+ *   Added
  */
 /** @typedef {"zero" | "mean"} Instead */
 
@@ -70,7 +71,8 @@ export function answersOf(file, means) {
   /** @type {() => Found} */
   function found() {
     const p = probabilities();
-    const beside = now.ids.length === now.prompt && now.text === whole.text ? whole.p : null;
+    const isRead = now.ids.length === now.prompt && now.text === whole.text;
+    const beside = isRead && off.size ? whole.p : null;
     return {
       tokens: now.ids.map((id) => spelling(id, bpe)),
       cut: now.cut,
@@ -128,10 +130,12 @@ export function answersOf(file, means) {
       const shape = [layers, heads, run.n, run.n];
       return { shape, tokens, keys: tokens, weights: new DataView(buffer) };
     },
-    /** What each part of the model adds to the logit of a word. @type {(id: number) => Added} */
-    adds(id) {
-      const { heads: each, fed, embedded } = contributions(decoder, run, id);
-      return { heads: [...each], fed: [...fed], embedded, logit: logits[id] };
+    /** What each part of the model adds to each of the words shown. @type {() => Added[]} */
+    adds() {
+      const ids = likeliest(logits, SHOWN);
+      return contributions(decoder, run, ids).map((parts, i) => {
+        return { ...parts, text: spelling(ids[i], bpe), logit: logits[ids[i]] };
+      });
     },
   };
 }
