@@ -63,7 +63,7 @@ def test_the_head_that_looks_at_mary(lm):
 def test_the_fast_pass_and_the_five_stages_are_one_model(lm):
     fast = lm.logits(GIFT)
     with torch.no_grad():
-        stages = lm._decoder(torch.tensor([lm.ids(GIFT)]))[0]
+        stages = lm._runner.decoder(torch.tensor([lm.ids(GIFT)]))[0]
     assert_close(fast, stages, atol=1e-4, rtol=0)
 
 
