@@ -17,7 +17,7 @@ from torch import Tensor
 
 from mhsa_book.examples import novel
 from mhsa_book.models.language_model import LanguageModel
-from mhsa_book.widgets.language_model_lab.answers import Answers, read
+from mhsa_book.widgets.language_model_lab.answers import Answers
 
 PROMPT = "When Mary and John went to the store, John gave a drink to"
 N_LINES = 24
@@ -65,12 +65,8 @@ def computed(lm: LanguageModel) -> dict[str, Any]:
 
 def mean_outputs(lm: LanguageModel) -> Tensor:
     """Every head's z, (layer · head, d_head), its mean over all tokens of some lines."""
-    total, count = torch.zeros(lm.n_layers * lm.n_heads, lm.d_head), 0
-    for line in lines():
-        z = read(lm, line).z.flatten(0, 1)
-        total += z.sum(dim=1)
-        count += z.shape[1]
-    return total / count
+    z = torch.cat([lm._runner.heads(lm.ids(line)) for line in lines()], dim=2)
+    return z.mean(dim=2).flatten(0, 1)
 
 
 def lines() -> list[str]:

@@ -52,9 +52,8 @@ const tasks = {
     logitsOf(decoder, run);
     return performance.now() - start;
   },
-  adds(id) {
-    const { heads, fed, embedded } = contributions(decoder, run, id);
-    return { heads, fed, embedded };
+  adds(ids) {
+    return contributions(decoder, run, ids);
   },
   about: () => ({
     opened,

@@ -1,0 +1,171 @@
+"""The language model runs in a page from a file, and every other host is out of reach."""
+
+import time
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from mhsa_book.widgets import LanguageModelLab
+from mhsa_book.widgets.language_model_lab import weights
+from tests.mhsa_book.widgets.language_model_lab.prompts import FIVE
+from tests.mhsa_book.widgets.language_model_lab.reader import (
+    ROOT,
+    WAIT,
+    cache,
+    load,
+    maps,
+    read,
+    switch,
+    words,
+)
+
+NEAR = 0.005 + 0.5 / 255
+"""Of a weight, and of the colour that stands for it."""
+
+MOST_MEMORY = 2 * 700e6
+MOST_WAIT = 2 * 100
+"""Bytes and milliseconds that a page may take on any machine: twice what it is made for."""
+
+WATCH = """() => {
+  let last = performance.now();
+  window.longest = 0;
+  const look = () => {
+    const now = performance.now();
+    window.longest = Math.max(window.longest, now - last);
+    last = now;
+    setTimeout(look);
+  };
+  look();
+}"""
+
+
+def memory(browser):
+    """Bytes of all processes that draw pages."""
+    session = browser.new_browser_cdp_session()
+    processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    session.detach()
+    lines = [
+        line
+        for one in processes
+        if one["type"] == "renderer"
+        for line in Path(f"/proc/{one['id']}/status").read_text(encoding="utf-8").splitlines()
+    ]
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+
+
+def test_it_begins_with_the_stored_results_of_one_prompt(open_figure):
+    page = open_figure(LanguageModelLab())
+    assert words(page)[0] == (" Mary", pytest.approx(0.923, abs=0.001))
+    assert maps(page).shape == (30, 9, 14, 14)
+    page.locator(".mhsa-word").nth(6).click()
+    page.get_by_text("Logit of “\u2068 John\u2069”").wait_for()
+    size = weights.about()["files"] / 1e6
+    page.get_by_role("button", name=f"Load the model ({size:.0f} MB)").wait_for()
+
+
+def test_prompts_typed_into_the_page_are_answered_as_python_does(
+    open_figure, chromium, beside, lm, report
+):
+    page = open_figure(LanguageModelLab())
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    before = memory(chromium)
+    page.evaluate(WATCH)
+    start = time.perf_counter()
+    load(page)
+    loading, stood = time.perf_counter() - start, page.evaluate("longest")
+    times, off = [], []
+    for text in FIVE:
+        page.evaluate("window.longest = 0")
+        start = time.perf_counter()
+        tokens, expected = lm.attend(text.replace("\n", ""))
+        expected_words = lm.next(text.replace("\n", ""), 10)
+        start = time.perf_counter()
+        read(page, text.replace("\n", ""), len(tokens))
+        times.append(time.perf_counter() - start)
+        stood = max(stood, page.evaluate("longest"))
+        for (word, p), (token, probability) in zip(words(page), expected_words, strict=True):
+            assert word[:20] == token[:20]
+            assert p == pytest.approx(probability, abs=0.005 + 0.0005)
+        off.append((maps(page) - expected).abs().max().item())
+    more = memory(chromium) - before
+    report(
+        f"language model in a page: {loading:.1f} s until it has loaded and answered, then "
+        f"{', '.join(f'{each:.2f}' for each in times)} s for a prompt; 270 maps at most "
+        f"{max(off):.4f} off; {more / 1e6:.0f} MB more; at most {stood:.0f} ms without an answer"
+    )
+    assert max(off) < NEAR
+    assert more < MOST_MEMORY
+    assert stood < MOST_WAIT
+    assert [url for url in asked if not url.startswith(("file:", "blob:", "data:"))] == []
+
+
+def test_it_writes_on_and_says_what_the_cache_holds(open_figure, beside, lm, report):
+    page = load(open_figure(LanguageModelLab()))
+    written = page.locator(f"{ROOT} .mhsa-story b")
+    page.get_by_role("button", name="Write one word").click()
+    expect(written).to_have_text(lm.generate(FIVE[0], 1))
+    assert cache(page, 15) == (
+        "The KV cache holds keys and values of 15 tokens, 675 KiB: 46,080 bytes for each."
+    )
+    start = time.perf_counter()
+    page.get_by_role("button", name="Write on", exact=True).click()
+    page.get_by_text("values of 24 tokens").wait_for(timeout=WAIT)
+    took = time.perf_counter() - start
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_role("button", name="Write one word").wait_for(timeout=WAIT)
+    expect(page.get_by_role("button", name="Write one word")).to_be_enabled(timeout=WAIT)
+    n = page.evaluate(f'document.querySelector("{ROOT} .mhsa-large .mhsa-cells").ariaRowCount')
+    assert written.text_content() == lm.generate(FIVE[0], int(n) - 14)
+    report(f"language model in a page: 9 words written in {took:.2f} s")
+    page.get_by_role("button", name="Back to the prompt").click()
+    cache(page, 14)
+    expect(written).to_have_text("")
+
+
+def test_heads_switched_off_change_the_words_and_all_on_brings_them_back(
+    open_figure, beside, lm
+):
+    page = load(open_figure(LanguageModelLab()))
+    six = [(23, 3), (20, 0), (18, 0), (19, 2), (17, 4), (16, 0)]
+    for layer, head in six:
+        switch(page, f"layer {layer}, head {head}").click()
+    for how, over in (("zeros", None), ("its mean", "novel")):
+        if over:
+            page.get_by_label("a head that is off writes").select_option(how)
+            from mhsa_book.widgets.language_model_lab import stored
+
+            expected = lm.without(six, "mean", stored.lines())
+        else:
+            expected = lm.without(six)
+        with expected:
+            top = lm.next(FIVE[0], 1)[0]
+        page.wait_for_function(
+            """([word, p]) => { const [bar] = document.querySelectorAll(".mhsa-word");
+              return bar.ariaLabel.includes(word) && bar.ariaLabel.includes(`: ${p}`); }""",
+            arg=[top[0], f"{top[1]:.3f}"],
+            timeout=WAIT,
+        )
+    assert "with all heads on" in page.locator(".mhsa-word").first.get_attribute("aria-label")
+    page.get_by_role("button", name="All heads on").click()
+    page.wait_for_function(
+        "document.querySelector('.mhsa-word').ariaLabel.endsWith(': 0.923')", timeout=WAIT
+    )
+
+
+def test_what_is_no_word_is_said_and_loading_can_be_cancelled(open_figure, beside):
+    page = open_figure(LanguageModelLab())
+    page.get_by_role("button", name="Load the model").click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("button", name="Load the model")).to_be_enabled()
+    expect(page.get_by_role("button", name="Cancel")).to_be_hidden()
+    assert page.locator(".mhsa-loading [role=alert]").count() == 0
+    load(page)
+    field = page.get_by_label("prompt", exact=True)
+    field.fill("")
+    field.press("Enter")
+    alert = page.locator(f"{ROOT} .mhsa-notice [role=alert]").first
+    expect(alert).to_have_text("There is no word to read; type at least one.")
+    read(page, "one two", 2)
+    expect(alert).to_have_text("")
