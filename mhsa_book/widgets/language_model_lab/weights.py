@@ -19,8 +19,8 @@ from mhsa_book.widgets.language_model_lab import stored
 
 NAME = "smollm2"
 SIZE = 98_362_432
-PART = 1 << 22
-"""4 MiB: a page from a file decodes a part in some 50 ms, during which it answers nobody."""
+PART = 1 << 21
+"""2 MiB: a page from a file decodes a part in some 25 ms, during which it answers nobody."""
 
 ENGINE = "language_model_lab/engine/worker"
 
