@@ -49,9 +49,7 @@ class Asset:
     @property
     def parts(self) -> list[bytes]:
         """The bytes, cut."""
-        return [
-            self.data[at : at + self.part] for at in range(0, len(self.data), self.part)
-        ]
+        return [self.data[at : at + self.part] for at in range(0, len(self.data), self.part)]
 
     def files(self) -> Iterator[tuple[str, bytes]]:
         """Names and contents of the files that lie beside the pages, one after the other."""

@@ -4,7 +4,6 @@ import json
 
 from tools.check.pages import SITE
 
-
 FOLDER = SITE / "vendor" / "assets"
 WHOLE_BOOK = 400_000_000  # bytes of all files
 

@@ -2,8 +2,8 @@
 
 python -m tools.build.kernel
 
-It is written by hand when kernel.wat changes, and lies in git: so neither a reader nor the book's
-build needs an assembler. A test compares the two.
+Run it by hand when kernel.wat changes. What it writes is in git, so that neither a reader nor
+the book's build needs an assembler; a test compares the two.
 """
 
 import base64

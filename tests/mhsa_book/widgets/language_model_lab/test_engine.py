@@ -90,7 +90,9 @@ def test_what_is_not_computed_again_is_as_if_it_were(in_node, lm):
         p = logits.double().softmax(dim=-1)  # of 49,152 float32 the sum is 4e-6 off
         top = p.topk(10)
         assert [each["id"] for each in found["next"]] == top.indices.tolist()
-        assert [each["p"] for each in found["next"]] == pytest.approx(top.values.tolist(), abs=1e-6)
+        assert [each["p"] for each in found["next"]] == pytest.approx(
+            top.values.tolist(), abs=1e-6
+        )
 
 
 def test_a_page_hears_what_a_kernel_would_say(in_node, lm):

@@ -9,12 +9,12 @@ from playwright.sync_api import expect
 
 from mhsa_book.widgets import LanguageModelLab
 from mhsa_book.widgets.language_model_lab import stored, weights
-from tests.mhsa_book.widgets.conftest import node
 from tests.mhsa_book.widgets.language_model_lab.prompts import FIVE
 from tests.mhsa_book.widgets.language_model_lab.reader import (
     ROOT,
     WAIT,
     cache,
+    drawn,
     load,
     maps,
     read,
@@ -86,8 +86,7 @@ def test_prompts_typed_into_the_page_are_answered_as_python_does(
         read(page, typed, len(tokens))
         times.append(time.perf_counter() - start)
         stood = max(stood, page.evaluate("longest"))
-        spelled = node("shared/tokens", *(("spelled", word, 30) for word, _ in likely))
-        assert [word for word, _ in words(page)] == spelled
+        assert [word for word, _ in words(page)] == drawn(likely)
         for (_, p), (_, probability) in zip(words(page), likely, strict=True):
             assert p == pytest.approx(probability, abs=0.005 + 0.0005)
         off.append((maps(page) - expected).abs().max().item())
@@ -95,7 +94,7 @@ def test_prompts_typed_into_the_page_are_answered_as_python_does(
     report(
         f"language model in a page: {loading:.1f} s until it has loaded and answered, then "
         f"{', '.join(f'{each:.2f}' for each in times)} s for a prompt; 270 maps at most "
-        f"{max(off):.4f} off; {more / 1e6:.0f} MB more; at most {stood:.0f} ms without an answer"
+        f"{max(off):.4f} off; {more / 1e6:.0f} MB more; at most {stood:.0f} ms without answer"
     )
     assert max(off) < NEAR
     assert more < MOST_MEMORY
@@ -139,17 +138,12 @@ def test_heads_switched_off_change_the_words_and_all_on_brings_them_back(
         instead.select_option(option)
         with lm.without(six, how, stored.lines()):
             top = lm.next(FIVE[0], 1)[0]
-        page.wait_for_function(
-            """([word, p]) => { const [bar] = document.querySelectorAll(".mhsa-word");
-              return bar.ariaLabel.includes(word) && bar.ariaLabel.includes(`: ${p}`); }""",
-            arg=[top[0], f"{top[1]:.3f}"],
-            timeout=WAIT,
-        )
-    assert "with all heads on" in page.locator(".mhsa-word").first.get_attribute("aria-label")
+        first = page.locator(f"{ROOT} .mhsa-word").first
+        expect(first).to_contain_text(f"{top[0]}{top[1]:.3f}", timeout=WAIT)
+    expect(first).to_contain_text("with all heads on")
     page.get_by_role("button", name="All heads on", exact=True).click()
-    page.wait_for_function(
-        "document.querySelector('.mhsa-word').ariaLabel.endsWith(': 0.923')", timeout=WAIT
-    )
+    expect(first).to_contain_text(" Mary0.923", timeout=WAIT)
+    expect(first).not_to_contain_text("with all heads on")
 
 
 def test_what_is_no_word_is_said_and_loading_can_be_cancelled(open_figure, beside):
