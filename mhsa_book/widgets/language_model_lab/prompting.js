@@ -60,7 +60,8 @@ export function prompting(model, ask, signal) {
   /** @type {(found: Found) => void} */
   function show(found) {
     write(model, "found", found);
-    said.say(cacheWords(found));
+    said.hush(writing); // every word would be spoken
+    said.say(cacheWords(found), 0);
   }
   /** Maps, and what heads add, once the text is complete. @type {(mine: number) =>
    *   Promise<void>} */

@@ -31,7 +31,7 @@ def about() -> dict[str, Any]:
 
 
 def asset() -> Asset:
-    """The file itself; ``FileNotFoundError`` where there is none, ``ValueError`` for another."""
+    """The file; ``FileNotFoundError`` where there is none, ``ValueError`` for another one."""
     file = smollm2.installed()
     smollm2.verify(file)
     return Asset(NAME, file.read_bytes(), PART, plain=True)
