@@ -7,6 +7,7 @@ from mhsa_book.widgets.cost_lab import CostLab as CostLab
 from mhsa_book.widgets.head_budget import HeadBudget as HeadBudget
 from mhsa_book.widgets.head_explorer import HeadExplorer as HeadExplorer
 from mhsa_book.widgets.interact import Interact as Interact
+from mhsa_book.widgets.language_model_lab import LanguageModelLab as LanguageModelLab
 from mhsa_book.widgets.mask_lab import MaskLab as MaskLab
 from mhsa_book.widgets.nine_heads import NineHeads as NineHeads
 from mhsa_book.widgets.output_sum import OutputSum as OutputSum

@@ -10,26 +10,34 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mhsa_book.widgets.assets import Asset
+from mhsa_book.widgets.language_model_lab import weights as smollm2
 from mhsa_book.widgets.own_sentence import quantise as minilm
 from mhsa_book.widgets.translator_lab import weights as translator
 from tools.build.vendor import VENDOR
 
-ASSETS: tuple[Callable[[], Asset], ...] = (translator.asset, minilm.asset)
+ASSETS: tuple[Callable[[], Asset], ...] = (
+    translator.asset,
+    minilm.asset,
+    smollm2.engine,
+    smollm2.asset,
+)
 FOLDER = VENDOR / "assets"
 
 
 def write(
     folder: Path = FOLDER, assets: Sequence[Callable[[], Asset]] = ASSETS
 ) -> dict[str, int]:
-    """Write the scripts of assets into a folder, and nothing else; their names and sizes."""
-    scripts = {name: text for asset in assets for name, text in asset().scripts.items()}
+    """Write the files of assets into a folder, and nothing else; their names and sizes."""
     folder.mkdir(parents=True, exist_ok=True)
+    sizes: dict[str, int] = {}
+    for asset in assets:
+        for name, content in asset().files():
+            (folder / name).write_bytes(content)
+            sizes[name] = len(content)
     for old in folder.iterdir():
-        if old.name not in scripts:
+        if old.name not in sizes:
             old.unlink()
-    for name, text in scripts.items():
-        (folder / name).write_text(text, encoding="ascii", newline="\n")
-    return {name: (folder / name).stat().st_size for name in scripts}
+    return sizes
 
 
 if __name__ == "__main__":

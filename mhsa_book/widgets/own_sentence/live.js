@@ -4,6 +4,7 @@
 
 import { button } from "../shared/controls.js";
 import { el } from "../shared/elements.js";
+import { newest } from "../shared/newest.js";
 import { clamp } from "../shared/numbers.js";
 import { spoken } from "../shared/spoken.js";
 import { watch, writeAll } from "../shared/traits.js";
@@ -18,7 +19,7 @@ const SWITCHES =
 const SLOW = 300; // milliseconds until a reader is told to wait
 
 /** @import { Model } from "../shared/traits.js" */
-/** @import { Ask } from "./worker_client.js" */
+/** @import { Ask } from "../shared/worker_client.js" */
 /** @import { Read } from "./engine/reader.js" */
 
 const CAPTION =
@@ -70,22 +71,15 @@ export function live(model, ask, signal) {
     turn.draw(cosine);
     said.say(turned(cosine, off.length));
   }
-  let [wanted, running] = [false, false];
-  /** The newest wish is answered; what came between is left out. */
-  async function look() {
-    wanted = true;
-    if (running) return;
-    running = true;
-    while (wanted && !signal.aborted) {
-      wanted = false;
-      const [text, off] = [model.get("text"), model.get("off")];
-      const wait = setTimeout(() => writeAll(model, { message: "The model reads …" }), SLOW);
-      const found = await ask("read", text, off);
-      clearTimeout(wait);
-      if (!wanted) show(found, off);
-    }
-    running = false;
+  /** @type {(isNewest: () => boolean) => Promise<void>} */
+  async function answer(isNewest) {
+    const [text, off] = [model.get("text"), model.get("off")];
+    const wait = setTimeout(() => writeAll(model, { message: "The model reads …" }), SLOW);
+    const found = await ask("read", text, off);
+    clearTimeout(wait);
+    if (isNewest()) show(found, off);
   }
+  const look = newest(answer, signal);
   function another() {
     turning.clear();
     look();

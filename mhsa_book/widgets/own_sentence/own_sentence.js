@@ -7,12 +7,13 @@ import { frame } from "../shared/frame.js";
 import { loadButton } from "../shared/load_button.js";
 import { watch, writeAll } from "../shared/traits.js";
 import { explorer } from "../head_explorer/explorer.js";
-import { pageState } from "./page_state.js";
-import { adopted, asking } from "./worker_client.js";
+import { pageState } from "../shared/page_state.js";
+import { adopted, asking } from "../shared/worker_client.js";
+import { headOf } from "./engine/head.js";
 import { live } from "./live.js";
 
 /** @import { Place } from "../shared/frame.js" */
-/** @import { Ask } from "./worker_client.js" */
+/** @import { Ask } from "../shared/worker_client.js" */
 
 const STAYS =
   "Then type any sentence, switch heads off, compare two sentences. What you type stays in this "
@@ -39,7 +40,8 @@ function render({ model, el: root }) {
   /** @type {(data: Uint8Array<ArrayBuffer>) => Promise<void>} */
   async function ready(data) {
     try {
-      const ask = await asking(key, data, signal);
+      const { code } = headOf(data).head;
+      const ask = await asking(key, code, data, [data.buffer], signal);
       if (!signal.aborted) enliven(ask);
     } catch (error) {
       fail("could not start here", error);

@@ -9,7 +9,7 @@ import { headView } from "../head_explorer/head_map.js";
 import { arrowKeys } from "../head_explorer/arrow_keys.js";
 import { effects } from "./effects.js";
 
-/** @import { Ask } from "./worker_client.js" */
+/** @import { Ask } from "../shared/worker_client.js" */
 /** @import { Pair } from "./engine/reader.js" */
 
 const BESIDE = { down: "first", across: "second", heard: "first sentence down, second across" };

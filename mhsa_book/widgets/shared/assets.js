@@ -1,22 +1,28 @@
 // @ts-check
 // Data that is too large for a page, loaded on request: from Python where a kernel is, elsewhere
-// from scripts that lie beside the pages of the book. A page from a file may run these, too.
+// from scripts that lie beside the pages of the book. A page from a file may run these, too; one
+// from a host reads the bytes themselves where they lie there, and the browser keeps them.
 
 import { el } from "./elements.js";
+import { partFromHost } from "./kept_parts.js";
 import { bytes } from "./numbers.js";
 
 /** @import { Model } from "./traits.js" */
 /**
- * What Python says of an asset: its name, and how large it is, as it is and as scripts.
- * @typedef {{ key: string, parts: number, bytes: number, files: number }} Asset
+ * What Python says of an asset: its name, how large it is, as it is and as scripts, and whether
+ * its bytes lie beside the page as they are, too.
+ * @typedef {{ key: string, parts: number, bytes: number, files: number, plain?: boolean }} Asset
  */
 /** Hears how many parts are there. @typedef {(parts: number) => void} Progress */
 
 const FOLDER = "vendor/assets";
 const page = /** @type {{ mhsaAssets?: Map<string, string> }} */ (globalThis);
 
+/** Whether its bytes can be read from the host of the page. @type {(asset: Asset) => boolean} */
+const readable = ({ plain }) => plain === true && location.protocol.startsWith("http");
+
 /** Bytes that have to travel. @type {(asset: Asset, model: Model) => number} */
-export const weight = (asset, model) => (model.send ? asset.bytes : asset.files);
+export const weight = (asset, model) => (model.send || readable(asset) ? asset.bytes : asset.files);
 
 /** A size as a reader knows it from files: "471 kB", "45.2 MB" @type {(size: number) => string} */
 export function sized(size) {
@@ -34,9 +40,8 @@ export async function loadAsset(asset, model, signal, progress) {
   let at = 0;
   for (let part = 0; part < asset.parts; part += 1) {
     progress(part);
-    const found = model.send
-      ? await fromPython(asset, part, model, signal)
-      : await fromScript(asset, part);
+    const found = await partOf(asset, part, model, signal);
+    signal.throwIfAborted();
     if (at + found.length > all.length) throw damaged(asset);
     all.set(found, at);
     at += found.length;
@@ -44,6 +49,16 @@ export async function loadAsset(asset, model, signal, progress) {
   if (at < all.length) throw damaged(asset);
   progress(asset.parts);
   return all;
+}
+
+/**
+ * @type {(asset: Asset, part: number, model: Model, signal: AbortSignal) => Promise<Uint8Array>}
+ */
+function partOf(asset, part, model, signal) {
+  if (model.send) return fromPython(asset, part, model, signal);
+  if (!readable(asset)) return fromScript(asset, part);
+  const file = `${FOLDER}/${asset.key}.${part}.bin`;
+  return partFromHost(asset.key, new URL(file, root()), file, signal);
 }
 
 /** Lets the page draw and listen before it goes on. */

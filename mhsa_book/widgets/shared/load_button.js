@@ -23,21 +23,28 @@ export function loadButton({ asset, what, model, signal, ready }) {
   const bar = el("progress", { max: asset.parts, value: 0, "aria-label": `Loading ${what}` });
   const label = `Load ${what} (${sized(weight(asset, model))})`;
   const start = button({ label, signal, press });
-  const node = el("div", { class: "mhsa-loading", tabindex: -1 }, start, bar, said, missing);
-  bar.hidden = true;
+  let loading = new AbortController();
+  const cancel = button({ label: "Cancel", signal, press: () => loading.abort() });
+  const about = { class: "mhsa-loading", tabindex: -1 };
+  const node = el("div", about, start, bar, cancel, said, missing);
+  [bar.hidden, cancel.hidden] = [true, true];
 
   /** @type {(parts: number) => void} */
   function progress(parts) {
     bar.value = parts;
-    const count = asset.parts > 1 ? `: ${parts} of ${asset.parts} parts` : "";
+    const size = weight(asset, model);
+    const count =
+      asset.parts > 1 ? `: ${sized((size * parts) / asset.parts)} of ${sized(size)}` : "";
     const asked = model.send ? ", which Python sends when it is free" : "";
     said.textContent = `Loading ${what}${count}${asked}.`;
   }
   async function press() {
-    [start.disabled, bar.hidden] = [true, false];
+    loading = new AbortController();
+    const either = AbortSignal.any([signal, loading.signal]);
+    [start.disabled, bar.hidden, cancel.hidden] = [true, false, false];
     missing.replaceChildren();
     try {
-      const data = await loadAsset(asset, model, signal, progress);
+      const data = await loadAsset(asset, model, either, progress);
       await pause();
       if (signal.aborted) return;
       const focused =
@@ -49,13 +56,17 @@ export function loadButton({ asset, what, model, signal, ready }) {
     } catch (error) {
       said.textContent = "";
       start.disabled = false;
-      const told =
-        error instanceof RangeError
-          ? `This device has too little free memory for ${what}.`
-          : `${/** @type {Error} */ (error).message}${REPAIR}`;
-      missing.append(el("p", { class: "mhsa-alert", role: "alert" }, told));
+      if (!loading.signal.aborted) complain(error);
     }
-    bar.hidden = true;
+    [bar.hidden, cancel.hidden] = [true, true];
+  }
+  /** @type {(error: unknown) => void} */
+  function complain(error) {
+    const told =
+      error instanceof RangeError
+        ? `This device has too little free memory for ${what}.`
+        : `${/** @type {Error} */ (error).message}${REPAIR}`;
+    missing.append(el("p", { class: "mhsa-alert", role: "alert" }, told));
   }
   return node;
 }

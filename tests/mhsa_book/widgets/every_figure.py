@@ -24,6 +24,7 @@ MAKE = {
     "HeadBudget": widgets.HeadBudget,
     "HeadExplorer": widgets.HeadExplorer,
     "Interact": lambda: widgets.Interact(power, base=[2, 10], exponent=[1, 2, 3]),
+    "LanguageModelLab": widgets.LanguageModelLab,
     "MaskLab": widgets.MaskLab,
     "NineHeads": widgets.NineHeads,
     "OutputSum": widgets.OutputSum,

@@ -1,4 +1,4 @@
-"""Both labs of Part V in JupyterLab: what is moved arrives, what Python sets is shown."""
+"""Three labs in JupyterLab: what is moved arrives, what Python sets or says is shown."""
 
 import pytest
 from playwright.sync_api import expect
@@ -14,6 +14,11 @@ CELLS = {  # a figure, what is read of it, and what is set
         "from mhsa_book.widgets import ComposeLab\nlab = ComposeLab()\nlab",
         "lab.gates, lab.query, lab.key, lab.maps['W_b'][0][0]",
         "lab.static, lab.query, lab.key = 0, 1, 0",
+    ),
+    "LanguageModelLab": (
+        "from mhsa_book.widgets import LanguageModelLab\nlab = LanguageModelLab()\nlab",
+        "lab.prompt[:4], lab.off if hasattr(lab, 'off') else 'stays in the page'",
+        "lab.prompt = 'The capital of France is'",
     ),
     "ScoresLab": (
         "from mhsa_book.widgets import ScoresLab\nlab = ScoresLab()\nlab",
@@ -63,3 +68,17 @@ def test_the_scores_lab_and_python_change_each_other(opened):
     )
     expect(figure.get_by_label("is there")).to_be_checked()
     expect(figure.get_by_label("g, exactly")).to_have_value("1")
+
+
+def test_the_language_model_lab_hears_what_python_says(opened):
+    book, figure = opened("LanguageModelLab")
+    figure.get_by_role("button", name="Start the model in Python").click()
+    expect(figure).to_contain_text("values of 14 tokens", timeout=WAIT)
+    figure.get_by_label("prompt", exact=True).fill("Paris is the capital of")
+    figure.get_by_label("prompt", exact=True).press("Enter")
+    first = figure.locator(".mhsa-word").first
+    expect(first).to_contain_text(" France", timeout=WAIT)
+    expect(book.run(1)).to_have_text("('When', 'stays in the page')")
+    book.run(2)
+    expect(first).to_contain_text(" Paris", timeout=WAIT)
+    expect(figure).to_contain_text("values of 5 tokens", timeout=WAIT)

@@ -1,6 +1,7 @@
 // @ts-check
 // Questions to the model: what it sees in a text, how alike two texts are, and both without heads.
 
+import { in16Bits } from "../../shared/packing.js";
 import { passOf } from "./model.js";
 import { cosine } from "./rows.js";
 import { tokenized } from "./tokenizer.js";
@@ -17,16 +18,6 @@ import { tokenized } from "./tokenizer.js";
  */
 
 const KEPT = 4;
-
-/** 0 only for an exact 0, 65535 for 1; low byte first. @param {Float32Array} weights */
-function in16Bits(weights) {
-  const view = new DataView(new ArrayBuffer(2 * weights.length));
-  weights.forEach((weight, i) => {
-    const step = Math.round(weight * 65535);
-    view.setUint16(2 * i, weight > 0 ? Math.max(1, Math.min(step, 65535)) : 0, true);
-  });
-  return new Uint8Array(view.buffer);
-}
 
 /** Answers about texts, and keeps the last few passes with all heads on. @param {Model} model */
 export function reader(model) {

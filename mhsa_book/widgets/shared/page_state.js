@@ -1,7 +1,7 @@
 // @ts-check
 // A model of values that stay in the page: what a reader types is told to nobody.
 
-/** @import { Model } from "../shared/traits.js" */
+/** @import { Model } from "./traits.js" */
 
 /**
  * What the reader changes is kept here, beside `first` values that only the page has. What Python

@@ -1,10 +1,8 @@
 // @ts-check
 // The model in a worker: it is started once, and answers questions in their order.
 
-import { headOf } from "./engine/head.js";
-
 /**
- * @typedef {(ask: "read" | "pair" | "effect", ...about: unknown[]) => Promise<any>} Ask
+ * @typedef {(ask: string, ...about: unknown[]) => Promise<any>} Ask
  */
 /** A model that runs. @typedef {{ ask: Ask, end: () => void }} Running */
 
@@ -42,12 +40,14 @@ export function adopted(key, signal) {
 }
 
 /**
- * Start the code that came with the model, and hand the model over to it. A page from a file may
- * not load a worker, but it may make one of a text.
- * @type {(key: string, data: Uint8Array<ArrayBuffer>, signal: AbortSignal) => Promise<Ask>}
+ * Start the code of a model, and hand over what it is made of; the buffers in `given` leave the
+ * page. A page from a file may not load a worker, but it may make one of a text.
+ * @param {string} key @param {string} code @param {unknown} first
+ * @param {Transferable[]} given @param {AbortSignal} signal
+ * @returns {Promise<Ask>}
  */
-export async function asking(key, data, signal) {
-  const text = new Blob([headOf(data).head.code], { type: "text/javascript" });
+export async function asking(key, code, first, given, signal) {
+  const text = new Blob([code], { type: "text/javascript" });
   const url = URL.createObjectURL(text);
   const worker = new Worker(url);
   /** @type {{ resolve: (answer: any) => void, reject: (error: Error) => void }[]} */
@@ -67,7 +67,7 @@ export async function asking(key, data, signal) {
       worker.postMessage(question, given);
     });
   try {
-    await send(data, [data.buffer]);
+    await send(first, given);
   } catch (error) {
     worker.terminate();
     throw error;
