@@ -107,6 +107,10 @@ class LanguageModel:
             raise TypeError(f"text is a {type(text).__name__}; pass one string.")
         return self._tokenizer.ids(text)
 
+    def text(self, ids: Sequence[int]) -> str:
+        """The text of these tokens; bytes that are no whole character become U+FFFD."""
+        return self._tokenizer.text(ids)
+
     def id(self, token: str) -> int:
         """The place of one token in the vocabulary; ``ValueError`` for what is no token."""
         if token not in self._ids_of:
@@ -186,6 +190,14 @@ class LanguageModel:
         and changed in the model.
         """
         return self._runner.layers[self._layer(layer)].attention
+
+    def heads(self, text: str) -> Tensor:
+        """What every head found at every token, its z: (layer, head, query, d_head).
+
+        Raises ``ValueError`` where a layer is replaced.
+        """
+        self._all_ours("its heads are not seen")
+        return self._runner.heads(self._begun(text))
 
     @contextmanager
     def without(

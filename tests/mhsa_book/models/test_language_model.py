@@ -29,13 +29,17 @@ def close(found, expected, atol=1e-4):
 def test_the_plain_model_is_the_model(lm, plain):
     logits, found, _ = plain.run(lm.ids(TEXT))
     close(lm.logits(TEXT), logits)
-    z = lm._runner.heads(lm.ids(TEXT))
-    close(z[2, 3], found[2, 3])
+    z = lm.heads(TEXT)
+    assert z.shape == (LAYERS, HEADS, 9, D_HEAD)
+    for head, expected in found.items():
+        close(z[head], expected)
 
 
 def test_tokens_of_merged_bytes(lm):
     assert lm.tokens(TEXT)[:3] == ["the", " ", "c"]
     assert lm.tokens("é") == ["<0xC3>", "<0xA9>"]
+    assert lm.text(lm.ids("é")) == "é"
+    assert lm.text(lm.ids("é")[:1]) == "\ufffd"
 
 
 def test_next_is_the_softmax_of_the_last_logits(lm, plain):
@@ -50,7 +54,7 @@ def test_every_new_token_is_the_likeliest(cache, lm, plain):
     ids = lm.ids(TEXT)
     for _ in range(12):
         ids.append(int(plain.run(ids)[0][-1].argmax()))
-    assert lm.generate(TEXT, 12, cache=cache) == lm._tokenizer.text(ids[-12:])
+    assert lm.generate(TEXT, 12, cache=cache) == lm.text(ids[-12:])
 
 
 # --- heads switched off ------------------------------------------------------------------
@@ -461,6 +465,7 @@ def test_what_cannot_be_seen_in_a_replaced_layer_is_refused(lm):
     with lm.replace(1, Mine(lm, 1)):
         for ask in (
             lambda: lm.attend(TEXT),
+            lambda: lm.heads(TEXT),
             lambda: lm.contributions(TEXT, "e"),
             lambda: lm.patch(TEXT, TEXT, (0, 0), "logits"),
             lambda: lm.without([(0, 0)]).__enter__(),

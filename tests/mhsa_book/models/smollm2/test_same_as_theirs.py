@@ -69,7 +69,7 @@ def test_every_text_has_the_tokens_of_transformers(theirs, lm):
     for text in texts():
         ids = lm.ids(text)
         assert ids == reference.cut_at_digits(tokenizer, text), repr(text)
-        assert lm._tokenizer.text(ids) == text
+        assert lm.text(ids) == text
         # Without a cut they differ only where several spaces stand in front of a digit, or a
         # space or another in front of a number that is not one of 0 to 9.
         if not regex.search(r"\s\s\p{N}|[\s\p{N}](?![0-9])\p{N}", text):
@@ -96,7 +96,7 @@ LONG = "It is a truth universally acknowledged, a single man must be in want of 
 def test_it_writes_as_fast_as_transformers(text, n, theirs, lm, capsys):
     model, _ = theirs
     ids = torch.tensor([lm.ids(text)[:1000]])
-    text = lm._tokenizer.text(ids[0].tolist())
+    text = lm.text(ids[0].tolist())
     told = {"min_new_tokens": n, "max_new_tokens": n, "do_sample": False}
     arms = {
         "theirs": lambda: model.generate(ids, attention_mask=torch.ones_like(ids), **told),
