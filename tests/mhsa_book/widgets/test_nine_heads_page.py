@@ -119,7 +119,7 @@ def test_pointing_at_a_head_shows_its_arcs_and_what_its_switch_would_do(open_fig
     expect(page.locator(".mhsa-looked")).to_contain_text(attends(L24H4, [], LAST))
     with_off = chances([L24H4])
     expect(page.locator(".mhsa-looked")).to_contain_text(
-        f"Switched off: Mary {percent(with_off[0])}, John {percent(with_off[1])}."
+        f"Without it: Mary {percent(with_off[0])}, John {percent(with_off[1])}."
     )
     ghost = page.locator(".mhsa-ghost").first
     expect(ghost).to_be_visible()
@@ -153,7 +153,7 @@ def test_pointing_at_a_word_or_an_arc_tells_its_weight(open_figure):
     page.locator(".mhsa-word").nth(1).hover()
     weight = percent(weights(0)[1])
     expect(page.locator(".mhsa-looked")).to_have_text(
-        f"In L23H3, “to” gives “Mary” {weight} of its weight."
+        f"In head L23H3, “to” gives “Mary” {weight} of its weight."
     )
     away(page)
     page.mouse.move(*page.locator(".mhsa-touch").nth(9).evaluate(ALONG))
