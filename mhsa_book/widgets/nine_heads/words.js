@@ -45,7 +45,7 @@ export function outcome(words, chances, off, of) {
 export function attends(tokens, row, name, query) {
   const best = row.indexOf(Math.max(...row));
   const where = best === query ? "itself" : `“${tokens[best]}”`;
-  return `In ${name}, “${tokens[query]}” attends most to ${where}: ${percent(row[best])}.`;
+  return `In head ${name}, “${tokens[query]}” attends most to ${where}: ${percent(row[best])}.`;
 }
 
 /**
@@ -57,7 +57,7 @@ export function gives(tokens, row, name, query, key) {
   if (key > query)
     return `${other} comes later than ${asks}: a word attends only to what it knows.`;
   const whom = key === query ? "itself" : other;
-  return `In ${name}, ${asks} gives ${whom} ${percent(row[key])} of its weight.`;
+  return `In head ${name}, ${asks} gives ${whom} ${percent(row[key])} of its weight.`;
 }
 
 /**
@@ -66,7 +66,7 @@ export function gives(tokens, row, name, query, key) {
  */
 export function once(words, would, off) {
   const [one, other] = [0, 1].map((w) => `${words[w]} ${percent(would[w])}`);
-  return `${off ? "It is off. Switched on" : "Switched off"}: ${one}, ${other}.`;
+  return `${off ? "It is off. With it" : "Without it"}: ${one}, ${other}.`;
 }
 
 /** What is said at the heads while a bar is in sight. @type {(word: string) => string} */

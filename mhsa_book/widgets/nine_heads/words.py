@@ -87,4 +87,5 @@ def attends(k: int, off: Sequence[int], query: int) -> str:
     row, tokens = weights(k, off, query), stored()["tokens"]
     best = int(row.argmax())
     where = "itself" if best == query else f"“{tokens[best]}”"
-    return f"In {name_of(k)}, “{tokens[query]}” attends most to {where}: {percent(row[best])}."
+    name = name_of(k)
+    return f"In head {name}, “{tokens[query]}” attends most to {where}: {percent(row[best])}."

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from mhsa_book.widgets import NineHeads
+from mhsa_book.widgets import NineHeads, SentenceLab
 from mhsa_book.widgets.nine_heads.cases import chances, stored, weights
 from mhsa_book.widgets.nine_heads.words import WALKS, attends, outcome, percent
 from tests.mhsa_book.widgets.plain_model import mount_again
@@ -119,7 +119,7 @@ def test_pointing_at_a_head_shows_its_arcs_and_what_its_switch_would_do(open_fig
     expect(page.locator(".mhsa-looked")).to_contain_text(attends(L24H4, [], LAST))
     with_off = chances([L24H4])
     expect(page.locator(".mhsa-looked")).to_contain_text(
-        f"Switched off: Mary {percent(with_off[0])}, John {percent(with_off[1])}."
+        f"Without it: Mary {percent(with_off[0])}, John {percent(with_off[1])}."
     )
     ghost = page.locator(".mhsa-ghost").first
     expect(ghost).to_be_visible()
@@ -153,7 +153,7 @@ def test_pointing_at_a_word_or_an_arc_tells_its_weight(open_figure):
     page.locator(".mhsa-word").nth(1).hover()
     weight = percent(weights(0)[1])
     expect(page.locator(".mhsa-looked")).to_have_text(
-        f"In L23H3, “to” gives “Mary” {weight} of its weight."
+        f"In head L23H3, “to” gives “Mary” {weight} of its weight."
     )
     away(page)
     page.mouse.move(*page.locator(".mhsa-touch").nth(9).evaluate(ALONG))
@@ -279,3 +279,35 @@ def test_python_and_the_page_talk_both_ways(open_figure):
     assert page.evaluate("saved") >= 1
     page.evaluate("end()")
     assert page.evaluate("listening()") == 0
+
+
+@pytest.mark.parametrize("make", [NineHeads, SentenceLab])
+@pytest.mark.parametrize("width", [PHONE, 720])
+def test_the_page_keeps_room_for_the_figure_before_it_is_there(open_figure, make, width):
+    page = open_figure(make(), width=width)
+    alive = page.evaluate(HEIGHT)
+    page.evaluate("""() => {
+      const figure = document.querySelector("[data-mhsa-figure]");
+      figure.removeAttribute("data-mhsa-alive");
+      figure.querySelector(".mhsa-body").remove();
+    }""")
+    foot = 45  # what the book adds below a figure
+    assert page.evaluate(HEIGHT) == pytest.approx(alive + foot, rel=0.08)
+
+
+def test_on_paper_the_state_is_printed_without_its_buttons(open_figure):
+    page = open_figure(NineHeads(off=[0, 1, 2, 3]))
+    page.emulate_media(media="print")
+    expect(page.locator(".mhsa-guide")).to_be_hidden()
+    expect(page.locator(".mhsa-bar").nth(1)).to_contain_text(percent(chances([0, 1, 2, 3])[1]))
+    expect(page.locator(".mhsa-touch").nth(9)).to_be_attached()
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_in_forced_colours_what_is_on_differs_from_what_is_off(open_figure, colours):
+    page = open_figure(NineHeads(off=[0]), forced_colors="active", color_scheme=colours)
+    fill = "e => getComputedStyle(e).backgroundColor"
+    knobs = page.locator(".mhsa-power .mhsa-knob")
+    assert knobs.nth(0).evaluate(fill) != knobs.nth(1).evaluate(fill)
+    track, bar = (page.locator(f".mhsa-{part}").first for part in ("track", "fill"))
+    assert track.evaluate(fill) != bar.evaluate(fill)
