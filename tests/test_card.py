@@ -10,8 +10,7 @@ from packaging.utils import canonicalize_name
 
 from tests.helpers.colab import added, had
 from tools import PACKAGES, ROOT
-from tools.build.notebooks import notebooks, plain_code
-from tools.build.repository import bootstrap
+from tools.build.notebooks import bootstraps, notebooks, plain_code
 from tools.check import audit, compare
 
 TOP = ["book", "notebooks", "mhsa_lib", "tests", "_config.yml", "_toc.yml", "requirements.txt"]
@@ -92,8 +91,9 @@ def test_seven_tenths_of_the_outputs_of_a_notebook_are_compared(path):
 
 @pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)
 def test_the_first_cell_of_a_notebook_brings_what_colab_lacks(path):
-    first = next(c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code")
-    assert first.source in {bootstrap(), bootstrap(device=False)}
+    notebook = nbformat.read(path, as_version=4)
+    first = next(c for c in notebook.cells if c.cell_type == "code")
+    assert first.source in bootstraps(notebook)
     there = had().keys() | added()
     assert {
         canonicalize_name(name) for name in ("torch", *IMPORTED, "einops", "jaxtyping")

@@ -44,10 +44,12 @@ class KeysAndValues:
     """Room for the keys and values of one text in every layer: the KV cache.
 
     ``of_layer`` is (layer, keys and values, 1, kv_head, token, d_head), of ``n_bytes`` bytes.
+    ``is_plain`` says of every layer whether it is used there.
     """
 
-    def __init__(self, decoder: DecoderOnly, n_tokens: int) -> None:
+    def __init__(self, decoder: DecoderOnly, n_tokens: int, is_plain: list[bool]) -> None:
         checks.positive(n_tokens=n_tokens)
+        self.is_plain = is_plain
         split: Any = decoder.layers[0].attention.split
         table = decoder.embed.weight
         shape = len(decoder.layers), 2, 1, split.n_kv_heads, n_tokens, split.rotary.d_rotary

@@ -99,11 +99,13 @@ class LanguageModel:
         Joined they are the text again, but for characters that are cut into bytes: those of
         such a token are written out, as in "<0xF0><0x9F>".
         """
-        return self._spelled(self._read(text))
+        return self._spelled(self.ids(text))
 
     def ids(self, text: str) -> list[int]:
         """The places of the tokens of a text in the vocabulary."""
-        return self._read(text)
+        if not isinstance(text, str):
+            raise TypeError(f"text is a {type(text).__name__}; pass one string.")
+        return self._tokenizer.ids(text)
 
     def id(self, token: str) -> int:
         """The place of one token in the vocabulary; ``ValueError`` for what is no token."""
@@ -121,8 +123,13 @@ class LanguageModel:
 
     @torch.no_grad()
     def logits(self, text: str) -> Tensor:
-        """What comes after each token of the text: logits (token, vocabulary)."""
-        return self._unembed(self._runner.stream(self._begun(text))[0])
+        """What comes after each token of the text: logits (token, vocabulary).
+
+        Raises ``MemoryError`` for a text that is so long that they do not fit.
+        """
+        ids = self._begun(text)
+        self._check_room("logits", len(ids), len(self._ids_of))
+        return self._unembed(self._runner.stream(ids)[0])
 
     @torch.no_grad()
     def next(self, text: str, k: int = 5) -> list[tuple[str, float]]:
@@ -143,7 +150,7 @@ class LanguageModel:
         """
         self._all_ours("its weights are not seen")
         ids = self._begun(text)
-        self._check_room_for_weights(len(ids))
+        self._check_room("weights", len(ids), self.n_layers * self.n_heads * len(ids))
         with self._runner.listening("attend.weights") as found:
             self._runner.stream(ids)
         return self._spelled(ids), torch.cat(found)
@@ -152,8 +159,9 @@ class LanguageModel:
     def generate(self, text: str, n: int, cache: bool = True) -> str:
         """Write on, ``n`` tokens or up to the end of the text, always with the likeliest token.
 
-        Returns the new text. With ``cache`` every step reads one token and remembers keys and
-        values of all others; without, it reads the whole text again. The tokens are the same.
+        Returns the new text; bytes that are no whole character become U+FFFD. With ``cache``
+        every step reads one token and remembers keys and values of all others; without, it
+        reads the whole text again. The tokens are the same.
         """
         if operator.index(n) < 1:
             raise ValueError(f"n={n} tokens; write at least 1.")
@@ -242,8 +250,8 @@ class LanguageModel:
         self._all_ours("no path goes through it")
         if self._switches.off:
             raise ValueError(f"heads {sorted(self._switches.off)} are off; patch outside.")
-        layer, _ = self._head("sender", sender)
-        self._check_receiver(layer, receiver)
+        sender = self._head("sender", sender)
+        self._check_receiver(sender[0], receiver)
         ids = self._begun(source), self._begun(target)
         if len(ids[0]) != len(ids[1]):
             raise ValueError(
@@ -308,11 +316,6 @@ class LanguageModel:
     def _unembed(self, stream: Tensor) -> Tensor:
         return self._runner.decoder.unembed(stream)
 
-    def _read(self, text: str) -> list[int]:
-        if not isinstance(text, str):
-            raise TypeError(f"text is a {type(text).__name__}; pass one string.")
-        return self._tokenizer.ids(text)
-
     def _begun(self, text: str, n_more: int = 0) -> list[int]:
         """Ids of a text with which a pass begins, to be written on with ``n_more`` tokens."""
         ids = self._text(text, n_more)
@@ -320,7 +323,7 @@ class LanguageModel:
         return ids
 
     def _text(self, text: str, n_more: int = 0) -> list[int]:
-        ids = self._read(text)
+        ids = self.ids(text)
         if not ids:
             raise ValueError(f"text {text!r} has no tokens; write at least one letter.")
         if len(ids) + n_more > self.max_tokens:
@@ -374,14 +377,13 @@ class LanguageModel:
         if replaced := sorted(self._runner.replaced):
             raise ValueError(f"layers {replaced} are replaced: {why}; undo() that first.")
 
-    def _check_room_for_weights(self, n_tokens: int) -> None:
-        n_heads = self.n_layers * self.n_heads
-        needed, available = 2 * 4 * n_heads * n_tokens**2, available_bytes()
+    def _check_room(self, what: str, n_tokens: int, n_numbers: int) -> None:
+        """Raise where a tensor with so many numbers for every token would not fit twice."""
+        needed, available = 2 * 4 * n_tokens * n_numbers, available_bytes()
         if available is not None and needed > available:
             raise MemoryError(
-                f"the weights of {n_heads} heads for {n_tokens:,} tokens need "
-                f"{needed / 1e9:.1f} GB, and {available / 1e9:.1f} GB are available; shorten "
-                f"the text, or trace one attention, lm.attention(layer)."
+                f"the {what} for {n_tokens:,} tokens need {needed / 1e9:.1f} GB, and "
+                f"{available / 1e9:.1f} GB are available; shorten the text."
             )
 
 

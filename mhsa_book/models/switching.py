@@ -5,6 +5,7 @@ Wang et al., "Interpretability in the Wild", section 2, arXiv 2211.00593 (mean);
 "Causal Scrubbing", 2022 (resampling).
 """
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -85,7 +86,7 @@ class _Block:
         seed: int,
     ) -> None:
         self.how, self.found, self.texts = how, found, texts
-        self.generator = torch.Generator().manual_seed(seed)
+        self.random = random.Random(seed)  # torch's would differ from device to device
         self.drawn = 0
         self.mean = {head: torch.cat(z).mean(dim=0) for head, z in found.items()}
 
@@ -100,7 +101,7 @@ class _Block:
                 f"a text of {n_tokens} tokens needs a prompt in over that is another and at "
                 f"least as long; those in over have {lengths}: give longer ones, or how='mean'."
             )
-        self.drawn = long[int(torch.randint(len(long), (), generator=self.generator))]
+        self.drawn = self.random.choice(long)
 
     def instead(self, head: Head, first: int, last: int) -> Tensor:
         if self.how == "resample":

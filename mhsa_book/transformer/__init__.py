@@ -1,9 +1,13 @@
 """Layers around attention: an encoder reads a sentence, a decoder writes another.
 
 ``layers`` has the feed-forward part and both layers, ``model`` the whole, ``ids`` sentences as
-numbers and the loss, ``decoding`` the two ways to write word by word.
+numbers and the loss, ``decoding`` the two ways to write word by word. ``decoder_only`` is a
+language model as it is built today.
 """
 
+from mhsa_book.transformer.decoder_only import DecoderOnly as DecoderOnly
+from mhsa_book.transformer.decoder_only import RotaryLayer as RotaryLayer
+from mhsa_book.transformer.decoder_only import SwiGLU as SwiGLU
 from mhsa_book.transformer.decoding import Translation as Translation
 from mhsa_book.transformer.decoding import greedy as greedy
 from mhsa_book.transformer.decoding import recomputing as recomputing

