@@ -41,10 +41,11 @@ def compare(in_node, lm, prompts, report):
 
 
 def write_on(in_node, lm, text, n):
+    """So many tokens, or as many as there are up to the end of the text."""
     logits, _ = in_node.run(lm.ids(text))
-    written = []
-    for _ in range(n):
-        written.append(int(logits.argmax()))
+    written, (end,) = [], lm.ids("<|im_end|>")
+    while len(written) < n and (chosen := int(logits.argmax())) != end:
+        written.append(chosen)
         logits, _ = in_node.run(written[-1:], further=True)
     return lm._tokenizer.text(written)
 
