@@ -18,7 +18,8 @@ from tests.mhsa_lib.convert.llama import layers
 from tests.mhsa_lib.halfway import subjects
 from tests.mhsa_lib.variants.registry import VARIANTS
 
-few = settings(max_examples=max(2, settings().max_examples // 8))
+MANY = settings().max_examples > 25
+few = settings(max_examples=30 if MANY else 2)
 INJECT = {
     "before an operation": halfway.operations,
     "after an operation": lambda injected: halfway.operations(injected, after=True),
@@ -47,6 +48,7 @@ def survives(make, way: str, error: type[BaseException], stride: int = 1) -> Non
     def check(subject) -> None:
         same(subject.after(), expected)
 
+    stride *= 1 if MANY else 4
     halfway.every_step(
         make, lambda s: s.call(), check, INJECT[way], error, lambda s: s.state(), stride, done
     )
