@@ -20,6 +20,7 @@ from mhsa_book.museum.measured import FILE, RIGHT_ONE
 from mhsa_book.museum.parts import Setting
 from mhsa_book.museum.study import SEEDS, STEPS, Learned, as_record
 from mhsa_book.museum.task import Reader
+from mhsa_book.results.whole import write_whole
 
 
 @cache
@@ -76,7 +77,7 @@ def main() -> None:
         "exhibits": {name: found[name, setting] for name, setting in rows if name != RIGHT_ONE},
     }
     text = json.dumps(stored, separators=(",", ":"), ensure_ascii=False)
-    out.write_text(text.replace('},{"losses"', '},\n{"losses"') + "\n", encoding="utf-8")
+    write_whole(out, text.replace('},{"losses"', '},\n{"losses"') + "\n")
     print(f"{len(waiting)} trainings, {seconds / 60:.1f} minutes of processor → {out}")
 
 

@@ -110,7 +110,7 @@ def every_step(
     its last assignment and its return. ``check`` is given a subject that is as before. Returns
     the number of steps that were tried.
     """
-    for at in range(0, MOST, stride):
+    for at in range(ERRORS.index(error) % stride, MOST, stride):
         subject = make()
         before, modes = state(subject), len(_get_current_dispatch_mode_stack())
         injected = Injected(at, error)

@@ -23,6 +23,7 @@ from mhsa_book.experiments.translation import learning
 from mhsa_book.experiments.translation import measured as of
 from mhsa_book.models.translator import WEIGHTS
 from mhsa_book.results.translators import FILE
+from mhsa_book.results.whole import write_whole
 
 
 def main() -> None:
@@ -56,7 +57,7 @@ def main() -> None:
         },
         "models": models,
     }
-    FILE.write_text(json.dumps(kept, separators=(",", ":")) + "\n", encoding="utf-8")
+    write_whole(FILE, json.dumps(kept, separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":
