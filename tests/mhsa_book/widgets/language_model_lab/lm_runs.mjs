@@ -4,19 +4,12 @@
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-import { answersOf } from "../../../../mhsa_book/widgets/language_model_lab/engine/answers.js";
-import {
-  bpeOf,
-  idsIn,
-  spelling,
-  textOf,
-} from "../../../../mhsa_book/widgets/language_model_lab/engine/bpe.js";
-import { contributions } from "../../../../mhsa_book/widgets/language_model_lab/engine/contributions.js";
-import {
-  decoderOf,
-  started,
-} from "../../../../mhsa_book/widgets/language_model_lab/engine/llama.js";
-import { extend, logitsOf } from "../../../../mhsa_book/widgets/language_model_lab/engine/pass.js";
+const ENGINE = "../../../../mhsa_book/widgets/language_model_lab/engine";
+const { answersOf } = await import(`${ENGINE}/answers.js`);
+const { bpeOf, idsIn, spelling, textOf } = await import(`${ENGINE}/bpe.js`);
+const { contributions } = await import(`${ENGINE}/contributions.js`);
+const { decoderOf, started } = await import(`${ENGINE}/llama.js`);
+const { extend, logitsOf } = await import(`${ENGINE}/pass.js`);
 
 const [path, pathOfMeans, simd] = process.argv.slice(2);
 const before = process.memoryUsage().rss;
