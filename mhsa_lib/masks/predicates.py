@@ -195,7 +195,8 @@ class Predicate:
         key = torch.arange(n_key, device=device)
         query = torch.arange(n_key - n_query, n_key, device=device)[:, None]
         allowed = self.allows(query, key)
-        return allowed.expand(*allowed.shape[:-2], n_query, n_key)
+        # Every pair has memory of its own, so that whoever owns the tensor may change one.
+        return allowed.expand(*allowed.shape[:-2], n_query, n_key).contiguous()
 
     @property
     def fixed(self) -> bool:
@@ -461,9 +462,14 @@ def from_additive(mask: Tensor) -> Tensor:
     # A NaN is neither, and so is a bias: both would be lost in silence.
     neither = mask[~(allowed | forbidden)]
     if neither.numel():
+        value, repair = (
+            neither[0].item(),
+            "a bias such as ALiBi is not a mask: add it to scores",
+        )
+        if value <= -1e3:
+            repair = f"if it stands for -inf, pass mask.masked_fill(mask < {value / 2:g}, -inf)"
         raise ValueError(
-            f"an additive mask holds 0 and -inf only, but {neither[0].item():g} is in it; "
-            f"a bias such as ALiBi is not a mask: add it to the scores."
+            f"an additive mask holds 0 and -inf only, but {value:g} is in it; {repair}."
         )
     return allowed
 

@@ -93,7 +93,9 @@ def state():
         global_hooks(module), global_hooks(optimizer),
         torch.get_rng_state().tolist(), random.getstate(),
         str(numpy.random.get_state()), torch.get_default_dtype(), torch.get_default_device(),
-        len(_pytree.SUPPORTED_NODES), sys.excepthook, list(warnings.filters),
+        # Masks register themselves there, so that a program may take one; nobody else's type.
+        {kind for kind in _pytree.SUPPORTED_NODES if "mhsa_lib" not in kind.__module__},
+        sys.excepthook, list(warnings.filters),
         torch.is_grad_enabled(), threading.active_count(), torch.get_num_threads(),
         torch._C._len_torch_dispatch_stack(), torch._C._len_torch_function_stack(),
     )

@@ -148,7 +148,7 @@ def bits(tensor: Tensor | None) -> Any:
     return tuple(tensor.shape), tensor.dtype, tensor.requires_grad, number
 
 
-class OfModule:
+class ModuleState:
     """Weights, gradients, buffers, modes, hooks, attributes and the generator of torch."""
 
     def __init__(self, module: nn.Module, *besides: str) -> None:

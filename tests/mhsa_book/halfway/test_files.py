@@ -41,7 +41,7 @@ class Subject:
     def state(self) -> Any:
         cache, n = self.cache, self.cache.length
         kept = [halfway.bits(t[:, :, :n]) if n else None for t in (cache.k, cache.v)]
-        return halfway.OfModule(self.attention)(), n, cache.masked, cache.placed, kept
+        return halfway.ModuleState(self.attention)(), n, cache.masked, cache.placed, kept
 
     def close(self) -> None:
         pass

@@ -18,6 +18,8 @@ from tests.helpers.drawn import filled, rand
 pytestmark = [
     pytest.mark.nohook,
     pytest.mark.filterwarnings("ignore:.torch.jit.script_method:DeprecationWarning"),
+    # Dynamo asks for gradients of what crosses a break of its graph.
+    pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning"),
 ]
 MANY = settings().max_examples > 25
 SIZES = {"n_heads": 4, "n_kv_heads": 2}
@@ -175,7 +177,7 @@ def allowed(name: str, n: int) -> Tensor:
     return inside[:, None]
 
 
-@settings(max_examples=60 if MANY else 6)
+@settings(max_examples=60 if MANY else 3)
 @given(
     st.lists(
         st.tuples(st.sampled_from(sorted(MASKS)), st.integers(1, 40)), min_size=2, max_size=5

@@ -12,7 +12,7 @@ from mhsa_lib import KVCache, kv_cache, masks
 from mhsa_lib.cache import right_padded
 from mhsa_lib.tracing import Wires, trace
 from mhsa_lib.tracing.hooks import Hooks
-from tests.helpers.halfway import OfModule, bits
+from tests.helpers.halfway import ModuleState, bits
 from tests.mhsa_lib.cache.comparing import kept
 
 
@@ -38,7 +38,7 @@ def of_cache(cache: KVCache) -> Any:
 def a_pass(make: Callable[[], nn.Module], x: Tensor, mask: Any, grad: bool) -> Subject:
     """One pass of any attention; one in training leaves noise drawn, and its balance loss."""
     module = make()
-    weights = OfModule(module, "random", ("route", "balance_loss"))
+    weights = ModuleState(module, "random", ("route", "balance_loss"))
 
     def call() -> Tensor:
         torch.manual_seed(1)
@@ -57,7 +57,7 @@ def cached(
 ) -> Subject:
     """Steps through a cache, of which one in the middle may fail; the later ones follow."""
     module, cache, stack = make(), KVCache(**sizes), ExitStack()
-    weights = OfModule(module)
+    weights = ModuleState(module)
     parts = [*x.split(steps, dim=1)]
     rule = masks.causal
 
@@ -97,7 +97,7 @@ def in_a_block(
 ) -> Subject:
     """A pass inside a ``with`` block, which a failure leaves as well."""
     module = make()
-    weights = OfModule(module)
+    weights = ModuleState(module)
 
     def call() -> Any:
         with block(module) as found:
@@ -113,7 +113,7 @@ def in_a_block(
 def watched(make: Callable[[], nn.Module], x: Tensor) -> Subject:
     """A second pass in a trace that stays open: wires are of one pass, all or the first."""
     module, stack = make(), ExitStack()
-    weights = OfModule(module)
+    weights = ModuleState(module)
     wires = stack.enter_context(trace(module))
     module(x)
     first, names = dict(wires), list(wires)
@@ -142,7 +142,7 @@ def watched(make: Callable[[], nn.Module], x: Tensor) -> Subject:
 def of_context(make: Callable[[], nn.Module], x: Tensor) -> Subject:
     """The keys of a context, made in the first call and kept."""
     module, context, stack = make(), x[:, :, :12].flip(1).clone(), ExitStack()
-    weights = OfModule(module)
+    weights = ModuleState(module)
     cache = stack.enter_context(kv_cache(module, context=context))
     return Subject(
         lambda: module(x, context),
@@ -159,7 +159,7 @@ def converted(
     source = make()
     # What makes an attention anew draws numbers for it; converters of other libraries do not.
     ours = type(source).__module__.startswith("mhsa_lib")
-    weights = OfModule(source, *["random"] * ours)
+    weights = ModuleState(source, *["random"] * ours)
 
     def after() -> Any:
         return convert(source)(x, mask=masks.causal)

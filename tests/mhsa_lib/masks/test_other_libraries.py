@@ -75,3 +75,23 @@ def test_two_lowest_numbers_of_float16_are_minus_infinity_and_a_row_of_them_is_n
     assert torch.softmax(lowest + lowest, dim=0).isnan().all()
     with pytest.raises(RuntimeError, match="overflow"):
         lowest.masked_fill(torch.ones(2, dtype=torch.bool), -1e9)
+
+
+@pytest.mark.parametrize("low", [-1e9, -1e4, torch.finfo(torch.float16).min])
+def test_numbers_that_stand_for_minus_infinity_get_a_repair_that_works(low):
+    mask = torch.tensor([[0.0, low]])
+    with pytest.raises(ValueError, match="if it stands for -inf, pass") as error:
+        masks.from_additive(mask)
+    repair = str(error.value).partition("pass ")[2].rstrip(".")
+    repaired = eval(repair, {"mask": mask, "inf": torch.inf})
+    assert masks.from_additive(repaired).tolist() == [[True, False]]
+
+
+@pytest.mark.parametrize("mask", [masks.full, masks.key_padding([3, 4]), masks.causal], ids=str)
+def test_one_pair_of_a_dense_mask_can_be_changed(mask):
+    dense = mask.dense(4, 4)
+    expected = [[*row] for row in dense.reshape(-1, 4).tolist()]
+    dense[..., 2, 1] = ~dense[..., 2, 1]
+    for i in range(2, len(expected), 4):
+        expected[i][1] = not expected[i][1]
+    assert dense.reshape(-1, 4).tolist() == expected
