@@ -125,7 +125,10 @@ def test_a_mask(copy):
     assert sorted(joined) == ["test_contract.py", "test_predicates.py", "test_rules.py"]
 
 
-@pytest.mark.parametrize("title", ["Change a label in a figure", "Add a figure"])
+@pytest.mark.parametrize(
+    "title",
+    ["Change a label in a figure", pytest.param("Add a figure", marks=pytest.mark.slow)],
+)
 def test_a_figure(copy, title):
     if not (ROOT / "node_modules").exists():
         missing("no node_modules: run `make book`")

@@ -8,6 +8,8 @@ from mhsa_book.exercises import check, solutions
 from mhsa_book.exercises.black_box import NOT_ASKED, black_box, suspects
 from mhsa_book.museum.parts import RIGHT, Setting
 
+pytestmark = pytest.mark.nohook  # thousands of calls, which take twice as long under the hook
+
 
 def moved(attention, place, *, seq=6, before=None):
     """How far every row moves when one token changes, (row,)."""

@@ -12,6 +12,8 @@ from mhsa_book.exercises import check
 from mhsa_book.exercises.check import exercise, modules
 from mhsa_book.exercises.known_mistakes import FunctionWithKnownMistakes
 
+pytestmark = pytest.mark.nohook  # thousands of calls, which take twice as long under the hook
+
 WRITTEN = {
     name: each
     for name in modules()

@@ -12,6 +12,8 @@ from mhsa_book.exercises import bugs, check, solutions
 from mhsa_book.exercises.reference import multi_head_attention
 from mhsa_lib import MultiHeadAttention
 
+pytestmark = pytest.mark.nohook  # many calls, which take several times as long under the hook
+
 MAPS = ("W_Q", "W_K", "W_V", "W_O")
 
 

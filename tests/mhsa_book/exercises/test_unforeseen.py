@@ -15,6 +15,8 @@ from mhsa_book.exercises.verdict import Verdict
 from tests.mhsa_book.exercises import unforeseen
 from tests.mhsa_book.exercises.unforeseen import HOSTILE, RIGHT, WRONG
 
+pytestmark = pytest.mark.nohook  # thousands of calls, which take twice as long under the hook
+
 DIFFERENCE = (
     r"The numbers differ\.|The shape is|The dtype is|It is a \w+, not|It is another"
     r"|It should be \d values|Value \d: |It raises|It cannot be judged"

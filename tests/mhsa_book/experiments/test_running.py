@@ -13,6 +13,8 @@ from mhsa_book.results import run_files
 from mhsa_book.results.claims import Claim
 from tests.mhsa_book.experiments.tiny import TINY, no_training, train
 
+pytestmark = pytest.mark.nohook  # training takes thrice as long with every shape checked
+
 COMMIT = "a" * 40
 
 

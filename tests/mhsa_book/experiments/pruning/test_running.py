@@ -18,6 +18,8 @@ from mhsa_book.results.claims import ALPHA
 from mhsa_book.results.holm import seeds_needed
 from tests.mhsa_book.experiments.pruning.small import TINY
 
+pytestmark = pytest.mark.nohook  # training takes thrice as long with every shape checked
+
 COMMIT = "a" * 40
 ROW = fine_tuning.Longer("greedy", 8, 9, {3: [0.1, 0.5]})
 
@@ -85,7 +87,6 @@ def test_a_seed_again_gives_the_stored_numbers_bit_for_bit(whole):
     assert again(found, 102, 4).endswith("differ by at most 0; 0 is the same.")
 
 
-@pytest.mark.bothways
 def test_what_is_not_stored_is_not_run_again(whole):
     with pytest.raises(ValueError, match=r"seed=0 at 4 heads is not stored; .* \[102\]"):
         again(whole[0], 0, 4)
@@ -108,7 +109,6 @@ def test_what_is_chosen_is_chosen_on_other_seeds_by_its_rule():
     assert not {key[1] for key in running.tuning_keys(plan)} & {*plan.seeds}
 
 
-@pytest.mark.bothways
 def test_a_seed_that_is_tuned_on_is_not_reported():
     with pytest.raises(ValueError, match=r"seeds \[3\] are tuned on and reported"):
         Plan(tuned_on=(3, 100))

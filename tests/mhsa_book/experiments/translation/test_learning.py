@@ -1,5 +1,6 @@
 """The training of the translator: fresh sentences, the right words given, the same run."""
 
+import pytest
 import torch
 from torch.testing import assert_close
 
@@ -42,6 +43,7 @@ def test_the_loss_is_that_of_the_words_that_are_wanted():
     )
 
 
+@pytest.mark.nohook  # training takes thrice as long with every shape checked
 def test_a_few_steps_learn_something_and_the_same_again():
     model, losses = learning.train(seed=0, n_steps=20)
     again, same = learning.train(seed=0, n_steps=20)
@@ -65,6 +67,7 @@ def test_fit_minimises_the_loss_that_it_is_given():
     assert_close(table.weight, torch.tensor([[3.0]]), atol=0.05, rtol=0)
 
 
+@pytest.mark.nohook  # training takes thrice as long with every shape checked
 def test_a_model_that_never_had_cross_attention_learns_it_in_no_other_way(monkeypatch):
     """Its heads are at zero while it learns and while it is measured: no gradient arrives."""
     made = []
