@@ -174,7 +174,7 @@ function roomFor(line) {
   const make = (texts) => {
     const heights = texts.map((text) => {
       node.textContent = text;
-      return node.offsetHeight;
+      return node.getBoundingClientRect().height; // offsetHeight rounds: half a pixel jumps
     });
     node.textContent = "";
     line.style.minHeight = `${Math.max(...heights)}px`;
