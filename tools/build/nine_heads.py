@@ -4,7 +4,7 @@ python -m tools.build.nine_heads
 
 It takes some minutes on two cores and writes ``mhsa_book/widgets/nine_heads/cases.json``, which
 is committed: a page, and whoever builds the book, needs no model. The tests compare some of the
-cases, and with ``-m slow`` all, with a pass through our own five stages.
+cases, and with ``-m slow`` all, with ``LanguageModel.without``, which runs our own five stages.
 """
 
 import argparse
@@ -94,16 +94,18 @@ def load() -> tuple[Any, Any]:
 
 @torch.no_grad()
 def mean_outputs(model: Any, tokenizer: Any) -> dict[int, torch.Tensor]:
-    """Mean over ``prompts()`` of what enters W_O, by layer: (position, d_heads).
+    """Mean over all tokens of ``prompts()`` of what enters W_O, by layer: (d_heads,).
 
-    What enters W_O are the outputs z of all heads, side by side.
+    What enters W_O are the outputs z of all heads, side by side. It is the mean that
+    ``LanguageModel.without(how="mean")`` takes; the prompts have equally many tokens, so the
+    batch needs no padding, which would count as well.
     """
     tokens = tokenizer(prompts(), return_tensors="pt").input_ids
     means: dict[int, torch.Tensor] = {}
 
     def keep(layer: int) -> Any:
         def hook(module: Any, given: Any) -> None:
-            means[layer] = given[0].mean(dim=0)
+            means[layer] = given[0].mean(dim=(0, 1))
 
         return hook
 
@@ -134,7 +136,7 @@ def switched_off(
                 for k in off_in(case):
                     if HEADS[k][0] == layer:
                         columns = slice(HEADS[k][1] * width, (HEADS[k][1] + 1) * width)
-                        z[row, :, columns] = means[layer][:, columns]
+                        z[row, :, columns] = means[layer][columns]
             return (z,)
 
         return hook
@@ -202,8 +204,8 @@ def stored(model: Any, tokenizer: Any) -> dict[str, Any]:
         "model": FILE,
         "sha256": SHA256,
         "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
-        "off": "z of the head, at every position, is its mean over the prompts at "
-        "that position",
+        "off": "z of the head, at every position, is its mean over all tokens of the prompts "
+        "in over: lm.without(heads, how='mean', over=over)",
         "over": prompts(),
         "heads": [list(head) for head in HEADS],
         "tokens": [tokenizer.decode([i]).strip() for i in tokens],

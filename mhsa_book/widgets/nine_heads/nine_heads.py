@@ -27,7 +27,8 @@ class NineHeads(Figure):
     All 512 cases were computed beforehand and are stored beside the figure, so that it needs
     no model. ``off`` are the heads that are switched off, by their place in ``heads``;
     ``head`` is the one whose arcs are drawn; ``word`` is the word that they start from, the
-    last unless told otherwise.
+    last unless told otherwise. A head that is off gives its mean over all tokens of the prompts
+    in ``over``: ``LanguageModel.without(heads, how="mean", over=nine.over)`` does the same.
 
     The task is indirect object identification (Wang et al., 2022, arXiv 2211.00593, section
     2); heads that argue against the name that leads are described in McDougall et al., 2023,
@@ -36,9 +37,9 @@ class NineHeads(Figure):
     >>> nine = NineHeads()
     >>> nine.description.replace("\xa0", " ")
     'Every head on: Mary 92 %, John 0.2 %.'
-    >>> nine.off = [0, 1, 2, 3]
+    >>> nine.off = [0, 1, 2, 3, 4, 5]
     >>> nine.description.replace("\xa0", " ")
-    'Four of 270 heads off: John 42 %, Mary 34 %.'
+    'Six of 270 heads off: John 47 %, Mary 26 %.'
     """
 
     tokens: "List[Any]" = List().tag(sync=True)
@@ -75,6 +76,15 @@ class NineHeads(Figure):
             if not isinstance(index, int) or not 0 <= index < n:
                 raise TraitError(f"{name}={value} is not from 0 to {n - 1}.")
         return value
+
+    @property
+    def over(self) -> list[str]:
+        """The prompts whose mean stands in for a head that is off.
+
+        >>> NineHeads().over[0]
+        'When Alice and Tom went to the store, Tom gave a drink to'
+        """
+        return list(stored()["over"])
 
     @property
     def description(self) -> str:

