@@ -29,7 +29,7 @@ MUTANTS = [
            "output.T", "output",
            "convert/gpt2"),
     Mutant("GPT-2's scale ignored", "gpt2._build",
-           "attention.attend.scale = m.scaling", "pass",
+           'attention.attend.scale = getattr(m, "scaling", _scaling(m))', "pass",
            "convert/gpt2"),
     Mutant("from_llama: neighbours are a pair", "llama._build",
            "HALVES", "type(HALVES)('interleaved', '(pair two)')",
