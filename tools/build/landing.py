@@ -1,13 +1,17 @@
-"""Write the live figures of the first page: a language model's heads, and the way into one."""
+"""Write the live figures of the pages of prose: nine heads, the way into one, and all 270."""
 
 import argparse
 from pathlib import Path
 
-from mhsa_book.widgets import NineHeads, SentenceLab
+from mhsa_book.widgets import LanguageModelLab, NineHeads, SentenceLab
 from tools import ROOT
 
 FOLDER = ROOT / "book" / "_generated"
-FIGURES = {"nine_heads.html": NineHeads, "sentence_lab.html": SentenceLab}
+FIGURES = {
+    "nine_heads.html": NineHeads,
+    "sentence_lab.html": SentenceLab,
+    "language_model_lab.html": LanguageModelLab,
+}
 
 
 def main() -> None:
