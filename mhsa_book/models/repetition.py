@@ -2,7 +2,7 @@
 
 Random tokens, then the same again and again. Nothing about the next token can be learned in
 advance; it has to be looked up in the sequence. The period and the length of a random beginning
-differ from sequence to sequence, so that no fixed distance helps.
+differ from sequence to sequence, so that no one distance is right for all of them.
 
 Source: Olsson et al., "In-context Learning and Induction Heads", arXiv 2209.11895.
 """
