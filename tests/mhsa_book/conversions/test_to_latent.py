@@ -87,13 +87,18 @@ def test_a_source_that_cannot_be_compressed():
     )
     with pytest.raises(ValueError, match=words):
         conversions.mha_to_latent(GroupedQueryAttention(12, 6, 2), 4)
-    with pytest.raises(ValueError, match="d_latent=13 is wider than d_model=12; a latent has"):
-        conversions.mha_to_latent(MultiHeadAttention(12, 3), 13)
     with pytest.raises(ValueError, match="d_latent=0 is not a size"):
         conversions.mha_to_latent(MultiHeadAttention(12, 3), 0)
     assert isinstance(
         conversions.mha_to_latent(MultiHeadAttention(12, 3), 12)[0], LatentAttention
     )
+
+
+def test_a_latent_wider_than_the_model_loses_nothing():
+    source, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
+    ours, lost = conversions.mha_to_latent(source, 13)
+    assert lost == pytest.approx(0, abs=1e-6)
+    torch.testing.assert_close(ours(x), source(x), atol=1e-5, rtol=0)
 
 
 def test_no_bias_of_keys_or_values_means_none_of_the_latents():

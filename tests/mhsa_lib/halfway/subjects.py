@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from mhsa_lib import KVCache, kv_cache, masks
-from mhsa_lib.cache import right_padded
 from mhsa_lib.tracing import Wires, trace
 from mhsa_lib.tracing.hooks import Hooks
 from tests.helpers.halfway import ModuleState, bits
+from tests.helpers.padded import right_padded
 from tests.mhsa_lib.cache.comparing import kept
 
 

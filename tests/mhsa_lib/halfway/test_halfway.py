@@ -4,8 +4,8 @@ import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from mhsa_lib.convert.grouping import pooled
 
+from mhsa_book.conversions.grouping import pooled
 from mhsa_lib import FusedMultiHeadAttention, KVCache, convert, kv_cache, masks
 from mhsa_lib.convert.prune import prune_heads
 from mhsa_lib.fused.latent import FusedLatentAttention
