@@ -12,7 +12,7 @@ from tools.check.browser import DESKTOP
 PAGE = "book/language_model.html"
 PROMPTS = [
     "The keys to the cabinet",
-    "Ein Ring, sie zu knechten 💍, one ring to",
+    "Er dachte an den Ring 💍, the one ring to",
     "When Sarah and Tom went to the park, Tom gave a ball to",
 ]
 FIRST = "When Mary and John went to the store, John gave a drink to"
