@@ -190,9 +190,10 @@ def test_an_asset_is_whole_in_its_parts_and_its_scripts():
     data = random.Random(0).randbytes(2 * PART + 5)
     asset = Asset("large", data)
     assert [len(part) for part in asset.parts] == [PART, PART, 5]
-    texts = [script.split('"')[3] for script in asset.scripts.values()]
+    scripts = dict(asset.files()).values()
+    texts = [script.split(b'"')[3] for script in scripts]
     assert b"".join(base64.b64decode(text) for text in texts) == data
-    assert asset.about["files"] == sum(len(script) for script in asset.scripts.values())
+    assert asset.about["files"] == sum(len(script) for script in scripts)
     assert asset.about["parts"] == 3
     assert Asset("large", data[:-1]).key != asset.key
 

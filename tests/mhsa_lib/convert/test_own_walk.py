@@ -43,7 +43,7 @@ CHANGED = (
     "overlapped",
     "rotary, with norms",
 )
-ROTARY = ["pooled", "aligned", "halves", "neighbours", "shares", "pruned"]
+ROTARY = ["fused", "pooled", "aligned", "halves", "neighbours", "shares", "pruned"]
 PLAIN = ["fused", "latent", "pooled", "aligned", "collaborative", "shares", "pruned"]
 LATENT = ["fused, of latents", "absorbed", "shares"]
 CONVERTED = {
@@ -58,7 +58,7 @@ CONVERTED = {
     "LatentAttention with direct queries, biases, other widths": LATENT,
     "OverlappedAttention": ["unshared"],
     "OverlappedAttention, whole heads": ["unshared"],
-    "rotary, with norms": ["pooled", "halves", "neighbours", "pruned"],
+    "rotary, with norms": ["fused", "pooled", "halves", "neighbours", "pruned"],
     "a context of another width": ["fused", "pooled", "aligned", "shares", "pruned"],
     "biases": PLAIN,
     "grouped with biases": ["fused", "pooled", "aligned", "shares", "pruned"],
