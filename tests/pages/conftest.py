@@ -84,3 +84,13 @@ def tab(chromium, site):
     context = chromium.new_context(viewport=browser.DESKTOP)
     yield context.new_page()
     context.close()
+
+
+@pytest.fixture
+def alone(chromium):
+    """A tab that no host answers; what the page asks for is kept."""
+    context = chromium.new_context(viewport=browser.DESKTOP, offline=True)
+    page, asked = context.new_page(), []
+    page.on("request", lambda request: asked.append(request.url))
+    yield page, asked
+    context.close()

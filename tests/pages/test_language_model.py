@@ -7,7 +7,6 @@ import torch
 
 from mhsa_book.widgets.language_model_lab.language_model_lab import MODEL
 from tests.mhsa_book.widgets.language_model_lab.reader import drawn, load, maps, read, words
-from tools.check.browser import DESKTOP
 
 PAGE = "book/language_model.html"
 PROMPTS = [
@@ -17,16 +16,6 @@ PROMPTS = [
 ]
 FIRST = "When Mary and John went to the store, John gave a drink to"
 FOUR = [(23, 3), (20, 0), (18, 0), (19, 2)]
-
-
-@pytest.fixture
-def alone(chromium):
-    """A tab that no host answers; what the page asks for is kept."""
-    context = chromium.new_context(viewport=DESKTOP, offline=True)
-    page, asked = context.new_page(), []
-    page.on("request", lambda request: asked.append(request.url))
-    yield page, asked
-    context.close()
 
 
 def test_prompts_typed_into_the_built_page_are_answered_as_python_does(site, alone, say):

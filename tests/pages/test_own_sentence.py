@@ -7,7 +7,6 @@ import pytest
 from mhsa_book.widgets.own_sentence import quantise
 from tests.mhsa_book.widgets.own_sentence import pytorch
 from tests.mhsa_book.widgets.own_sentence.reader import NEAR, load, maps, read, turned
-from tools.check.browser import DESKTOP
 
 CHAPTER = "notebooks/11_heads_of_a_real_model.html"
 WHOLE_PAGE = 600_000
@@ -19,16 +18,6 @@ SENTENCES = [
 
 
 FIRST = "The animal didn't cross the street because it was too tired."
-
-
-@pytest.fixture
-def alone(chromium):
-    """A tab that no host answers; what the page asks for is kept."""
-    context = chromium.new_context(viewport=DESKTOP, offline=True)
-    page, asked = context.new_page(), []
-    page.on("request", lambda request: asked.append(request.url))
-    yield page, asked
-    context.close()
 
 
 def test_three_sentences_typed_into_the_built_page_are_pytorch_s(site, alone, say):

@@ -6,6 +6,7 @@ import torch
 from mhsa_lib.fused.latent import FusedLatentAttention
 from tests.helpers.drawn import rand
 from tests.helpers.padded import right_padded
+from tests.mhsa_lib.cache.breaking import breaks
 from tests.mhsa_lib.cache.comparing import as_if_alone, assert_close, kept
 
 
@@ -119,22 +120,6 @@ def test_a_model_that_moved_to_another_device_is_refused(kind):
 
 
 # --- everywhere it can fail ------------------------------------------------------------------
-
-
-def breaks(module, when):
-    """Raise before a module runs, or after NaN has gone through it."""
-
-    def before(module, args):
-        raise RuntimeError("broken")
-
-    def after(module, args, output):
-        for each in output if isinstance(output, tuple) else (output,):
-            each.detach().fill_(float("nan"))
-        raise KeyboardInterrupt
-
-    if when == "before":
-        return module.register_forward_pre_hook(before)
-    return module.register_forward_hook(after)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -20,6 +20,7 @@ from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.variants import CollaborativeAttention, GroupedQueryAttention, LatentAttention
 from tests.helpers.drawn import filled, rand
 from tests.helpers.padded import left_padded
+from tests.mhsa_lib.cache.breaking import breaks
 from tests.mhsa_lib.cache.comparing import assert_close, kept
 from tests.mhsa_lib.cache.kinds import hooks
 
@@ -157,22 +158,6 @@ def test_beams_go_on_from_what_another_beam_was():
 
 
 # --- calls that fail -------------------------------------------------------------------------
-
-
-def breaks(module, when):
-    """Raise before a module runs, or after NaN has gone through it."""
-
-    def before(module, args):
-        raise RuntimeError("broken")
-
-    def after(module, args, output):
-        for each in output if isinstance(output, tuple) else (output,):
-            each.detach().fill_(float("nan"))
-        raise KeyboardInterrupt
-
-    if when == "before":
-        return module.register_forward_pre_hook(before)
-    return module.register_forward_hook(after)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -1,51 +1,30 @@
 """The page's language model in node and in a page, beside Python's."""
 
-import base64
-import json
-import shutil
-import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from mhsa_book.models import smollm2
 from mhsa_book.widgets.language_model_lab import stored, weights
 from mhsa_book.widgets.language_model_lab.language_model_lab import MODEL
-from tests.helpers.needs import missing
+from tests.mhsa_book.widgets.engines import Engine, floats, lay_beside
 from tools.build import assets
 
 RUNS = Path(__file__).with_name("lm_runs.mjs")
 
 
-class InNode:
+class InNode(Engine):
     """The engine of the page, started once, with WebAssembly or without."""
 
     def __init__(self, means: Path, simd: bool) -> None:
-        found = shutil.which("node") or missing("no node on this machine")
-        how = "simd" if simd else "plain"
-        self.process = subprocess.Popen(
-            [found, "--no-warnings", RUNS, smollm2.installed(), means, how],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def ask(self, *question):
-        self.process.stdin.write(f"{json.dumps(question)}\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
+        super().__init__(RUNS, smollm2.installed(), means, "simd" if simd else "plain")
 
     def run(self, ids, off=(), further=False):
         """Return logits of the next token, and weights (layer, head, keys up to each query)."""
         found = self.ask("pass", ids, list(off), further)
         maps = torch.stack([floats(each) for each in found["weights"]])
         return floats(found["logits"]), maps.unflatten(0, (30, 9))
-
-
-def floats(text: str) -> torch.Tensor:
-    return torch.from_numpy(np.frombuffer(base64.b64decode(text), dtype="<f4").copy())
 
 
 @pytest.fixture(scope="session")
@@ -84,6 +63,5 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def beside(folder, tmp_path):
     """The model where a page looks for it."""
-    (tmp_path / "vendor").mkdir()
-    (tmp_path / "vendor" / "assets").symlink_to(folder[0], target_is_directory=True)
+    lay_beside(tmp_path, folder[0])
     return folder[1]

@@ -5,7 +5,7 @@ import re
 import torch
 
 from tests.mhsa_book.widgets.conftest import node
-from tests.mhsa_book.widgets.own_sentence.reader import PIXELS, levels
+from tests.mhsa_book.widgets.own_sentence.reader import PIXELS, drawn_maps
 
 WAIT = 120_000
 ROOT = ".mhsa-language-model-lab"
@@ -55,13 +55,8 @@ def drawn(likely) -> list[str]:
 
 
 def maps(page) -> torch.Tensor:
-    """The weights that the 270 small maps show, each to 1/255."""
-    found = []
-    for pixels in page.evaluate(PIXELS):
-        rgba = [tuple(pixels[at : at + 3]) for at in range(0, len(pixels), 4)]
-        found.append([levels()[colour] for colour in rgba])
-    n = round(len(found[0]) ** 0.5)
-    return torch.tensor(found).reshape(30, 9, n, n)
+    """The weights that the 270 small maps show."""
+    return drawn_maps(page, PIXELS, 30, 9)
 
 
 def switch(page, name):

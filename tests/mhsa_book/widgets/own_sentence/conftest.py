@@ -1,41 +1,28 @@
 """The page's MiniLM in node and in a page, beside PyTorch's."""
 
-import base64
-import json
-import shutil
-import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from mhsa_book.widgets.own_sentence import quantise
-from tests.helpers.needs import missing
+from tests.mhsa_book.widgets.engines import Engine, floats, lay_beside
 from tests.mhsa_book.widgets.own_sentence.reader import load
 from tools.build import assets
 
 RUNS = Path(__file__).with_name("minilm_runs.mjs")
 
 
-class InNode:
+class InNode(Engine):
     """The engine of the page, started once: ``ask("pass", text, off)`` and the like."""
 
     def __init__(self, asset: Path) -> None:
-        found = shutil.which("node") or missing("no node on this machine")
+        super().__init__(RUNS, asset)
         self.took = 0.0
-        self.process = subprocess.Popen(
-            [found, "--no-warnings", RUNS, asset],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
 
     def ask(self, *question):
         """Return the answer; ``took`` keeps the seconds of it."""
-        self.process.stdin.write(f"{json.dumps(question)}\n")
-        self.process.stdin.flush()
-        found = json.loads(self.process.stdout.readline())
+        found = super().ask(*question)
         self.took = found["milliseconds"] / 1000
         return found["answer"]
 
@@ -45,10 +32,6 @@ class InNode:
         maps = torch.stack([floats(one) for one in found["weights"]])
         n = round((maps.shape[1] // 12) ** 0.5)
         return maps.reshape(6, 12, n, n), floats(found["vector"])
-
-
-def floats(text: str) -> torch.Tensor:
-    return torch.from_numpy(np.frombuffer(base64.b64decode(text), dtype="<f4").copy())
 
 
 @pytest.fixture(scope="session")
@@ -71,8 +54,7 @@ def folder(tmp_path_factory):
 def beside(folder, tmp_path):
     """The model where a page looks for it."""
     place, sizes = folder
-    (tmp_path / "vendor").mkdir()
-    (tmp_path / "vendor" / "assets").symlink_to(place, target_is_directory=True)
+    lay_beside(tmp_path, place)
     return sizes
 
 

@@ -51,14 +51,19 @@ def read(page, text: str, tokens: int, first: Callable[[], None] = lambda: None)
     page.wait_for_timeout(50)
 
 
-def maps(page) -> torch.Tensor:
-    """The weights that the 72 small maps show, each to 1/255."""
+def drawn_maps(page, pixels: str, *heads: int) -> torch.Tensor:
+    """The weights that small maps show, each to 1/255; ``heads`` says how many, by layer."""
     found = []
-    for pixels in page.evaluate(PIXELS):
-        rgba = [tuple(pixels[at : at + 3]) for at in range(0, len(pixels), 4)]
+    for one in page.evaluate(pixels):
+        rgba = [tuple(one[at : at + 3]) for at in range(0, len(one), 4)]
         found.append([levels()[colour] for colour in rgba])
     n = round(len(found[0]) ** 0.5)
-    return torch.tensor(found).reshape(6, 12, n, n)
+    return torch.tensor(found).reshape(*heads, n, n)
+
+
+def maps(page) -> torch.Tensor:
+    """The weights that the 72 small maps show."""
+    return drawn_maps(page, PIXELS, 6, 12)
 
 
 def turned(page, words: str) -> float:

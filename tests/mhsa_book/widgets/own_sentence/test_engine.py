@@ -9,8 +9,8 @@ import torch.nn.functional as F
 
 from mhsa_book.widgets.own_sentence import quantise
 from tests.mhsa_book.widgets.conftest import node
+from tests.mhsa_book.widgets.engines import floats
 from tests.mhsa_book.widgets.own_sentence import pytorch
-from tests.mhsa_book.widgets.own_sentence.conftest import floats
 from tests.mhsa_book.widgets.own_sentence.texts import ordinary
 
 TIRED = "The animal didn't cross the street because it was too tired."
