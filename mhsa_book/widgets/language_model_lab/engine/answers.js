@@ -2,7 +2,7 @@
 // Questions to the language model: what comes next after a text, with any heads off; one word
 // more; where its heads look; and what each of its parts adds to a word.
 
-import { softmaxAt } from "../../own_sentence/engine/rows.js";
+import { softmax } from "../../own_sentence/engine/rows.js";
 import { in16Bits } from "../../shared/packing.js";
 import { bpeOf, idsIn, spelling, textOf } from "./bpe.js";
 import { contributions } from "./contributions.js";
@@ -65,7 +65,7 @@ export function answersOf(file, means) {
 
   function probabilities() {
     const p = logits.slice();
-    softmaxAt(p, 0, p.length);
+    softmax(p);
     return p;
   }
   /** @type {() => Found} */

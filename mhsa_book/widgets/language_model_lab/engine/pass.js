@@ -5,7 +5,7 @@
 // Sources: Su et al., "RoFormer" (rotary positions), arXiv 2104.09864; Ainslie et al., "GQA",
 // arXiv 2305.13245.
 
-import { add, softmaxAt } from "../../own_sentence/engine/rows.js";
+import { add, attendRow } from "../../own_sentence/engine/rows.js";
 import { rowAt } from "./llama.js";
 import { gated, rmsNormed } from "./rows_of_llama.js";
 
@@ -39,19 +39,16 @@ function attend({ heads, kvHeads, d_head, width }, run, layer, q, z) {
   for (let i = 0; i < q.length / width; i += 1) {
     const length = run.n + i + 1;
     for (let head = 0; head < heads; head += 1) {
-      const [weights, own] = [run.weights[layer * heads + head], i * width + head * d_head];
-      const [from, shared] = [rowAt(length - 1), Math.floor(head / group) * d_head];
-      for (let j = 0; j < length; j += 1) {
-        const other = j * across + shared;
-        let score = 0;
-        for (let c = 0; c < d_head; c += 1) score += q[own + c] * keys[other + c];
-        weights[from + j] = score / Math.sqrt(d_head);
-      }
-      softmaxAt(weights, from, length);
-      for (let j = 0; j < length; j += 1) {
-        const [weight, other] = [weights[from + j], j * across + shared];
-        for (let c = 0; c < d_head; c += 1) z[own + c] += weight * values[other + c];
-      }
+      const [own, from] = [i * width + head * d_head, rowAt(length - 1)];
+      const shared = Math.floor(head / group) * d_head;
+      attendRow(
+        q.subarray(own, own + d_head),
+        keys.subarray(shared),
+        values.subarray(shared),
+        across,
+        run.weights[layer * heads + head].subarray(from, from + length),
+        z.subarray(own, own + d_head),
+      );
     }
   }
 }

@@ -3,7 +3,7 @@
 // off hands over 0 instead of its z; what stands before the first change is not computed again.
 
 import { padded, times } from "./products.js";
-import { add, gelu, normed, pooled, softmaxAt } from "./rows.js";
+import { add, attendRow, gelu, normed, pooled } from "./rows.js";
 import { tensorsOf } from "./unpack.js";
 
 /** @import { Linear } from "./products.js" */
@@ -74,20 +74,17 @@ function attended({ W_Q, W_K, W_V }, x, n, heads) {
   const [q, k, v] = [W_Q, W_K, W_V].map((W) => times(x, W));
   const [width, weights, z] = [W_Q.bias.length, new Float32Array(heads * n * n), q.slice().fill(0)];
   const d_head = width / heads;
-  for (let row = 0, at = 0; row < heads * n; row += 1, at += n) {
+  for (let row = 0; row < heads * n; row += 1) {
     const [head, i] = [Math.floor(row / n) * d_head, row % n];
-    const own = i * width + head;
-    for (let j = 0; j < n; j += 1) {
-      const other = j * width + head;
-      let score = 0;
-      for (let c = 0; c < d_head; c += 1) score += q[own + c] * k[other + c];
-      weights[at + j] = score / Math.sqrt(d_head);
-    }
-    softmaxAt(weights, at, n);
-    for (let j = 0; j < n; j += 1) {
-      const [weight, other] = [weights[at + j], j * width + head];
-      for (let c = 0; c < d_head; c += 1) z[own + c] += weight * v[other + c];
-    }
+    const [own, at] = [i * width + head, row * n];
+    attendRow(
+      q.subarray(own, own + d_head),
+      k.subarray(head),
+      v.subarray(head),
+      width,
+      weights.subarray(at, at + n),
+      z.subarray(own, own + d_head),
+    );
   }
   return { x, weights, z };
 }

@@ -48,17 +48,35 @@ export function gelu(x) {
   return x;
 }
 
-/** A row of scores becomes weights, in place; `n` numbers from `from` on.
- * @type {(x: Float32Array, from: number, n: number) => void}
- */
-export function softmaxAt(x, from, n) {
+/** A row of scores becomes weights, in place. @type {(row: Float32Array) => void} */
+export function softmax(row) {
   let [top, sum] = [-Infinity, 0];
-  for (let i = from; i < from + n; i += 1) if (x[i] > top) top = x[i];
-  for (let i = from; i < from + n; i += 1) {
-    x[i] = Math.exp(x[i] - top);
-    sum += x[i];
+  for (let i = 0; i < row.length; i += 1) if (row[i] > top) top = row[i];
+  for (let i = 0; i < row.length; i += 1) {
+    row[i] = Math.exp(row[i] - top);
+    sum += row[i];
   }
-  for (let i = from; i < from + n; i += 1) x[i] /= sum;
+  for (let i = 0; i < row.length; i += 1) row[i] /= sum;
+}
+
+/**
+ * What one head does for one query: its weight on each key, and its z, to which all are added.
+ * Rows of keys and values begin `across` numbers apart.
+ * @type {(query: Float32Array, keys: Float32Array, values: Float32Array, across: number,
+ *   weights: Float32Array, z: Float32Array) => void}
+ */
+export function attendRow(query, keys, values, across, weights, z) {
+  const d_head = query.length;
+  for (let j = 0; j < weights.length; j += 1) {
+    let score = 0;
+    for (let c = 0; c < d_head; c += 1) score += query[c] * keys[j * across + c];
+    weights[j] = score / Math.sqrt(d_head);
+  }
+  softmax(weights);
+  for (let j = 0; j < weights.length; j += 1) {
+    const weight = weights[j];
+    for (let c = 0; c < d_head; c += 1) z[c] += weight * values[j * across + c];
+  }
 }
 
 /** Mean of `n` rows, made as long as 1. @type {(x: Float32Array, n: number, width: number) =>
