@@ -3,8 +3,8 @@
 
 import { button } from "../shared/controls.js";
 import { el } from "../shared/elements.js";
+import { hearPointer } from "./moved.js";
 import { percent } from "./words.js";
-import { hearPointer } from "./sentence.js";
 
 const OTHERS = "all others";
 

@@ -2,21 +2,22 @@
 // The first figure of the book: what a language model writes next, the arcs of one of its heads,
 // and nine heads to switch off.
 
-import { button } from "../shared/controls.js";
 import { el } from "../shared/elements.js";
 import { drawToFit, frame } from "../shared/frame.js";
 import { upTo } from "../shared/numbers.js";
 import { spoken } from "../shared/spoken.js";
 import { readAll, watch, write, writeAll } from "../shared/traits.js";
-import { caseOf, chancesOf, decoded, largestAt, switched, weightsOf } from "./cases.js";
+import { chancesOf, decoded, largestAt, switched, weightsOf } from "./cases.js";
 import { nextWords } from "./next_words.js";
 import { nineTiles } from "./nine_tiles.js";
+import { presets } from "./presets.js";
+import { roomFor } from "./room.js";
+import { sayings } from "./sayings.js";
 import { sentence } from "./sentence.js";
-import { attends, gives, moves, nameOf, once, outcome, points } from "./words.js";
+import { nameOf } from "./words.js";
 
 /** @import { Place } from "../shared/frame.js" */
-/** @import { Says } from "./nine_tiles.js" */
-/** A button that sets which heads are off. @typedef {[string, number[], string]} Walk */
+/** @import { Walk } from "./sayings.js" */
 
 const CHOSEN = ["off", "head", "word"];
 
@@ -30,10 +31,21 @@ function render({ model, el: root }) {
   const jobs = /** @type {string[]} */ (model.get("jobs"));
   const walks = /** @type {Walk[]} */ (model.get("walks"));
   const last = tokens.length - 1;
+  const of = /** @type {number} */ (model.get("of"));
   const kind = (/** @type {string} */ word) => {
     const at = words.indexOf(word);
     return at < 2 ? at : -1;
   };
+  const { ofTile, ofHead, ofCase } = sayings({
+    cases,
+    names,
+    tokens,
+    words,
+    jobs,
+    walks,
+    of,
+    kind,
+  });
 
   // What the reader points at, for as long as he does, and the bar that he has pressed.
   const pointed = { head: -1, word: -1, bar: -1 };
@@ -67,21 +79,13 @@ function render({ model, el: root }) {
   });
   const sides = /** @type {[string, number[]][]} */ (model.get("sides"));
   const tiles = nineTiles({ names, sides, look, point: point("head"), turn, signal });
-  const presets = walks.map(([label, off]) =>
-    button({ label, signal, press: () => writeAll(model, { off: [...off], word: last }) }),
-  );
+  const set = (/** @type {number[]} */ off) => writeAll(model, { off: [...off], word: last });
+  const guide = presets({ walks, set, signal });
   const [looked, said] = [spoken(), spoken()];
   looked.node.classList.add("mhsa-looked");
-  const about = { class: "mhsa-guide", role: "group", "aria-label": "Heads to switch off" };
-  const guide = el(
-    "div",
-    about,
-    el("span", {}, el("span", { class: "mhsa-wide" }, "Switch "), "off:"),
-    presets,
-  );
   const asks = el("p", { class: "mhsa-asks" }, model.get("asks"));
   const below = el("p", { class: "mhsa-hint" }, model.get("about"));
-  const told = el("div", { class: "mhsa-told" }, guide, said.node);
+  const told = el("div", { class: "mhsa-told" }, guide.node, said.node);
   const both = el("div", { class: "mhsa-both" }, bars.node, tiles.node);
   const room = [roomFor(looked.node), roomFor(said.node)];
   const seen = el("div", { class: "mhsa-seen" }, looked.node, room[0].node);
@@ -108,42 +112,17 @@ function render({ model, el: root }) {
       shown,
     );
     tiles.settle(2 * head);
-    presets.forEach((one, i) =>
-      one.setAttribute("aria-pressed", `${caseOf(walks[i][1]) === caseOf(off)}`),
+    guide.draw(off);
+    looked.say(
+      ofHead(shown, off, word, bar, pointed.word),
+      pointed.head >= 0 || pointed.word >= 0 ? 0 : 250,
     );
-    looked.say(ofHead(shown, off, word, bar), pointed.head >= 0 || pointed.word >= 0 ? 0 : 250);
     said.say(ofCase(off, chances));
     // Once where a head comes into sight, not with every move of the mouse.
     if (flowing !== shown || from !== word) line.flowAlong(row);
     [flowing, from] = [shown, word];
   }
 
-  /** @type {(k: number, off: number[], word: number, bar: number) => Says} */
-  function ofTile(k, off, word, bar) {
-    if (bar >= 0) {
-      const change = chancesOf(cases, switched(off, k))[bar] - chancesOf(cases, off)[bar];
-      return { text: points(change), kind: Math.abs(change) < 0.0005 ? -1 : Math.min(bar, 1) };
-    }
-    const best = largestAt(weightsOf(cases, k, off, word));
-    return { text: best === word ? "→ itself" : `→ ${tokens[best]}`, kind: kind(tokens[best]) };
-  }
-
-  /** @type {(k: number, off: number[], word: number, bar: number) => string} */
-  function ofHead(k, off, word, bar) {
-    const row = weightsOf(cases, k, off, word);
-    if (bar >= 0) return moves(bar < words.length ? `“${words[bar]}”` : "all other words");
-    if (pointed.word >= 0) return gives(tokens, row, names[k], word, pointed.word);
-    const job = word === last ? ` ${jobs[k]}` : "";
-    const would = chancesOf(cases, switched(off, k));
-    return `${attends(tokens, row, names[k], word)}${job} ${once(words, would, off.includes(k))}`;
-  }
-
-  /** @type {(off: number[], chances: number[]) => string} */
-  function ofCase(off, chances) {
-    const walk = walks.find(([, some]) => caseOf(some) === caseOf(off));
-    const text = outcome(words, chances, off, model.get("of"));
-    return walk ? `${text} ${walk[2]}` : text;
-  }
   // A finger does not leave what it has touched: the next touch is about something else.
   const touched = (/** @type {PointerEvent} */ { pointerType }) => {
     if (pointerType === "touch") pointed.word = -1;
@@ -152,7 +131,7 @@ function render({ model, el: root }) {
   /** Nothing below the two sentences moves, whatever they say. */
   function makeRoom() {
     const all = upTo(names.length);
-    room[0].make(all.flatMap((k) => [[], [k]].map((off) => ofHead(k, off, last, -1))));
+    room[0].make(all.flatMap((k) => [[], [k]].map((off) => ofHead(k, off, last, -1, -1))));
     room[1].make(walks.map(([, off]) => ofCase(off, chancesOf(cases, off))));
   }
   watch(model, CHOSEN, draw, signal);
@@ -162,24 +141,6 @@ function render({ model, el: root }) {
   };
   drawToFit(line.node, fit, signal);
   return end;
-}
-
-/**
- * Room for the longest of some texts: a second line like `line`, that nobody sees, tries them.
- * @param {HTMLElement} line
- */
-function roomFor(line) {
-  const node = el("p", { class: "mhsa-trial", "aria-hidden": "true" });
-  /** @type {(texts: string[]) => void} */
-  const make = (texts) => {
-    const heights = texts.map((text) => {
-      node.textContent = text;
-      return node.getBoundingClientRect().height; // offsetHeight rounds: half a pixel jumps
-    });
-    node.textContent = "";
-    line.style.minHeight = `${Math.max(...heights)}px`;
-  };
-  return { node, make };
 }
 
 export default { render };

@@ -4,7 +4,7 @@
 import { el } from "../shared/elements.js";
 import { upTo } from "../shared/numbers.js";
 import { rove } from "../shared/roving_tabindex.js";
-import { arrive, hearPointer } from "./sentence.js";
+import { arrive, hearPointer } from "./moved.js";
 
 /** What a tile says below the name of its head. @typedef {{ text: string, kind: number }} Says */
 

@@ -3,6 +3,7 @@
 
 import { el, svg } from "../shared/elements.js";
 import { rove } from "../shared/roving_tabindex.js";
+import { arrive, hearPointer, isMoving } from "./moved.js";
 import { percent } from "./words.js";
 
 const LEAST = 0.01; // a weight below has no arc
@@ -130,30 +131,4 @@ export function sentence({ tokens, kind, ask, point, signal }) {
     });
   }
   return { node, draw, say, flowAlong };
-}
-
-/** @type {() => boolean} */
-const isMoving = () => !matchMedia("(prefers-reduced-motion: reduce)").matches;
-
-/** What is new comes down into its place. @type {(node: HTMLElement) => void} */
-export function arrive(node) {
-  if (!isMoving() || !node.isConnected) return;
-  const from = { transform: "translateY(-0.5em)", opacity: 0 };
-  node.animate([from, { transform: "none", opacity: 1 }], { duration: 350, easing: "ease-out" });
-}
-
-/**
- * A mouse comes and goes, and so does the focus of the keyboard; a finger presses.
- * @type {(node: Element, hear: (here: boolean) => void, signal: AbortSignal) => void}
- */
-export function hearPointer(node, hear, signal) {
-  for (const [name, here] of /** @type {[string, boolean][]} */ ([
-    ["pointerenter", true],
-    ["pointerleave", false],
-  ])) {
-    const listen = (/** @type {Event} */ event) => {
-      if (/** @type {PointerEvent} */ (event).pointerType !== "touch") hear(here);
-    };
-    node.addEventListener(name, listen, { signal });
-  }
 }

@@ -1,4 +1,4 @@
-"""Three labs in JupyterLab: what is moved arrives, what Python sets or says is shown."""
+"""Four figures in JupyterLab: what is moved arrives, what Python sets or says is shown."""
 
 import pytest
 from playwright.sync_api import expect
@@ -19,6 +19,11 @@ CELLS = {  # a figure, what is read of it, and what is set
         "from mhsa_book.widgets import LanguageModelLab\nlab = LanguageModelLab()\nlab",
         "lab.prompt[:4], lab.found['next'][0]['text']",  # what is typed stays in the page
         "lab.prompt = 'The capital of France is'",
+    ),
+    "NineHeads": (
+        "from mhsa_book.widgets import NineHeads\nlab = NineHeads()\nlab",
+        "lab.off, lab.head",
+        "lab.off, lab.word = [0, 1, 2, 3, 4, 5], 9",
     ),
     "ScoresLab": (
         "from mhsa_book.widgets import ScoresLab\nlab = ScoresLab()\nlab",
@@ -82,3 +87,14 @@ def test_the_language_model_lab_hears_what_python_says(opened):
     book.run(2)
     expect(first).to_contain_text(" Paris", timeout=WAIT)
     expect(figure).to_contain_text("values of 5 tokens", timeout=WAIT)
+
+
+def test_the_nine_heads_and_python_change_each_other(opened):
+    book, figure = opened("NineHeads")
+    figure.get_by_role("button", name="four", exact=True).click()
+    expect(figure).to_contain_text("Four of 270 heads off")
+    expect(book.run(1)).to_have_text("([0, 1, 2, 3], 0)")
+    book.run(2)
+    expect(figure).to_contain_text("Six of 270 heads off")
+    pressed = figure.locator(".mhsa-word[aria-pressed=true]")
+    expect(pressed).to_contain_text("John")
