@@ -37,7 +37,7 @@ class LanguageModelLab(HeadExplorer):
     prompt = Unicode().tag(sync=True)
     found: "Dict[str, Any]" = Dict().tag(sync=True)
     added: "List[Any]" = List().tag(sync=True)
-    asset: "Dict[str, Any]" = Dict(weights.about()).tag(sync=True)
+    asset: "Dict[str, Any]" = Dict().tag(sync=True)
     engine: "Dict[str, Any]" = Dict().tag(sync=True)
 
     def __init__(self, prompt: str = stored.PROMPT, **chosen: Any) -> None:
@@ -49,6 +49,7 @@ class LanguageModelLab(HeadExplorer):
             maps,
             seen["attention"]["tokens"],
             prompt=prompt,
+            asset=weights.about(),
             engine=weights.engine().about,
             **chosen,
         )
