@@ -12,6 +12,7 @@ without a place in ours, and with ``verify`` for a source that gives other numbe
 from mhsa_lib.convert.bert import from_bert as from_bert
 from mhsa_lib.convert.deepseek import from_deepseek as from_deepseek
 from mhsa_lib.convert.gpt2 import from_gpt2 as from_gpt2
+from mhsa_lib.convert.in_transformers import InTransformers as InTransformers
 from mhsa_lib.convert.in_transformers import replace_attentions as replace_attentions
 from mhsa_lib.convert.in_transformers import restore_attentions as restore_attentions
 from mhsa_lib.convert.llama import from_llama as from_llama
