@@ -19,7 +19,7 @@ BEGAN := $(shell date +%s)
 TOOK = @s=$$(($$(date +%s) - $(BEGAN))); echo; echo "── $(1), $$((s / 60)) min $$((s % 60)) s."
 
 .NOTPARALLEL:
-.PHONY: help book plain vendored test quick lint types lengths related unit figures mutants notebooks compare pages serve slow many mutants-all mutation bench repository clean
+.PHONY: help book plain vendored test quick lint types lengths related unit figures mutants notebooks compare pages serve slow many mutants-all mutation bench gpu repository clean
 
 help:
 	@echo "make book        build the book into _build/html (makes its own environment first)"
@@ -35,6 +35,7 @@ help:
 	@echo "make mutation    let a machine make mistakes in the core, and list what no test noticed"
 	@echo "make serve       read the built book at http://localhost:8000"
 	@echo "make bench       time ours beside everybody else's, half an hour on a quiet machine"
+	@echo "make gpu         the tests that need a GPU, on a machine with one"
 	@echo "make repository URL=https://…   change the repository's address everywhere"
 	@echo "make clean       remove everything that was made, the environment included"
 
@@ -157,6 +158,9 @@ many: vendored $(if $(CI),.peers/ready) # one test walks over the attentions of 
 bench: .peers/ready
 	@mkdir -p build/bench
 	@env -u OMP_NUM_THREADS PYTHONPATH=.peers $(PY) -m mhsa_book.bench --out build/bench/cpu.json --plot build/bench $(BENCH)
+
+gpu: $(READY)
+	$(STEP) "On a GPU" $(PY) -m pytest -q tests/mhsa_lib/fused/test_on_a_gpu.py tests/mhsa_lib/fused/test_flex.py tests/mhsa_book/test_one_file_on_a_gpu.py
 
 repository: $(READY)
 	@$(PY) -m tools.build.repository $(URL)

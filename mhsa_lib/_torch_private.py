@@ -7,7 +7,7 @@ a transform or a hook is at work, we say that one is, and PyTorch's own operatio
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -112,6 +112,19 @@ def is_replica(module: nn.Module) -> bool:
 def compiler_is_loaded() -> bool:
     """Whether torch's compiler has been imported, without which nothing is compiled yet."""
     return "torch._dynamo" in sys.modules
+
+
+@contextmanager
+def any_number_of_compilations() -> Iterator[None]:
+    """Lift the limit on how many kinds of call one function is compiled for; unknown: keep it.
+
+    Beyond its limit of 8 torch runs the function uncompiled, and only warns.
+    """
+    config = getattr(sys.modules.get("torch._dynamo"), "config", None)
+    limits = ("recompile_limit", "accumulated_recompile_limit", "cache_size_limit")
+    found = {name: sys.maxsize for name in limits if hasattr(config, name)}
+    with config.patch(found) if config is not None else nullcontext():
+        yield
 
 
 def storage_id(tensor: Tensor) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_lib import masks
+from mhsa_lib import _torch_private, masks
 from mhsa_lib.fused.call import DROPOUT, Call, Kernel
 from mhsa_lib.shapes import HeadOutputs
 
@@ -89,5 +89,14 @@ def _kernel(device: str) -> Callable[..., Tensor]:
     from torch.nn.attention.flex_attention import flex_attention
 
     kernel: Any = flex_attention
+    if device != "cuda":
+        return kernel
     # From the second number of keys on, torch takes sizes as variables and compiles no more.
-    return torch.compile(kernel) if device == "cuda" else kernel
+    compiled = torch.compile(kernel)
+
+    def call(*heads: Tensor, **given: Any) -> Tensor:
+        # Every kind of mask and dtype is a program; uncompiled, all scores would be written.
+        with _torch_private.any_number_of_compilations():
+            return compiled(*heads, **given)
+
+    return call

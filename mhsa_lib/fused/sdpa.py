@@ -68,20 +68,30 @@ def _one_query_unsupported_reason(call: Call) -> str | None:
 def attend_one_query(call: Call) -> HeadOutputs:
     """Compute z of a single query, with the heads of a group as the rows of one head.
 
-    All the time of such a call goes into reading keys and values. ``enable_gqa`` would read
-    them again for every query head; as rows, the heads of a group read them once.
+    All the time of such a call goes into reading keys and values. Repeated heads would be read
+    again for every query head; as rows, the heads of a group read them once.
 
     Source: Shazeer, "Fast Transformer Decoding", arXiv 1911.02150.
     """
-    k, v = call.k, call.v
-    rows = call.q.unflatten(-3, (k.shape[-3], -1)).squeeze(-2)  # (…, kv_head, group, d_head)
-    if k.is_cpu and k.nbytes >= MOST_CACHED:
+    q, k, v = call.q, call.k, call.v
+    if _takes_flash(q, v):
+        # It divides the keys of one query among all processors of a GPU, which rows do not.
+        return sdpa(q, k, v, call)
+    rows = q.unflatten(-3, (k.shape[-3], -1)).squeeze(-2)  # (…, kv_head, group, d_head)
+    if k.is_cuda:  # the kernel of float32 has one processor read all keys of a head
+        z = torch.softmax((call.scale * rows) @ k.mT, dim=-1) @ v
+    elif k.is_cpu and k.nbytes >= MOST_CACHED:
         # A matrix that comes from memory is read faster as the left factor, row by row.
         scores = (k @ (call.scale * rows).mT).mT
         z = torch.softmax(scores, dim=-1).to(v.dtype) @ v
     else:
         z = sdpa(rows, k, v, call)
     return z.flatten(-3, -2).unsqueeze(-2)
+
+
+def _takes_flash(q: Tensor, v: Tensor) -> bool:
+    half = q.dtype in (torch.float16, torch.bfloat16)
+    return q.is_cuda and half and q.shape[-1] == v.shape[-1] <= 256 and q.ndim == 4
 
 
 ONE_QUERY = Kernel("one query", _one_query_unsupported_reason, attend_one_query)

@@ -6,7 +6,7 @@ from mhsa_book.results.benchmarks import kept
 from mhsa_book.results.records import OURS
 
 
-@pytest.mark.parametrize("name", ["cpu", "cpu-default"])
+@pytest.mark.parametrize("name", ["cpu", "cpu-default", "h200-decode"])
 def test_nobody_in_a_stored_run_is_called_wrong(name):
     entries = [entry for race in kept(name).races for entry in race.entries]
     assert [e for e in entries if e.reason.startswith("wrong")] == []

@@ -174,6 +174,29 @@ def test_a_new_number_of_keys_compiles_nothing_from_the_second_on(monkeypatch):
     assert compilations[2] <= 3
 
 
+def test_the_twentieth_kind_of_call_is_compiled_like_the_first(monkeypatch):
+    """Beyond torch's limit of 8 it runs uncompiled, writes all scores, and only warns."""
+    torch.compiler.reset()
+    counter, compiler = CompileCounter(), torch.compile
+    monkeypatch.setattr(
+        torch, "compile", lambda f, **options: compiler(f, backend=counter, **options)
+    )
+    flex._kernel.cache_clear()
+    compiled = flex._kernel("cuda")
+    flex._kernel.cache_clear()
+    monkeypatch.setattr(flex, "_kernel", lambda device: compiled)
+    compilations = []
+    for width in range(1, 6):
+        for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
+            mask = masks.custom(lambda query, key, width=width: key <= query + width)
+            q, k = (torch.ones(1, 1, 128, 16 * width, dtype=dtype) for _ in range(2))
+            with torch.no_grad():
+                attend(q, k, k.cumsum(dim=-2), mask, 0.25)
+            compilations.append(counter.frame_count)
+    assert compilations[-1] > 8
+    assert torch._dynamo.config.recompile_limit == 8  # for others as before
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU: not run here")
 def test_on_a_gpu_it_serves_every_predicate():
     q = torch.randn(2, 4, 256, 64, device="cuda", dtype=torch.bfloat16)

@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch._subclasses import FakeTensorMode
 from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, masks, trace_ops
@@ -77,3 +78,13 @@ def test_what_is_not_padding_is_left_alone():
     none = [None, masks.causal, masks.key_padding([3, 5]), masks.padding([5, 9]), torch.ones(5)]
     assert all(ragged.lengths_of(mask, x) is None for mask in none)
     assert ragged.lengths_of(masks.padding([3, 5]) | masks.causal, x) is None
+
+
+def test_short_sequences_on_a_gpu_keep_their_padding_and_long_ones_do_not():
+    mask = masks.padding([100, 7])
+    with FakeTensorMode():  # the decision needs no GPU
+        short = torch.empty(2, ragged.FEWEST_ON_A_GPU - 1, 12, device="cuda")
+        long = torch.empty(2, ragged.FEWEST_ON_A_GPU, 12, device="cuda")
+    assert ragged.lengths_of(mask, short) is None
+    assert ragged.lengths_of(mask, long) == (100, 7)
+    assert ragged.lengths_of(mask, torch.empty(short.shape)) == (100, 7)
