@@ -58,6 +58,22 @@ def test_only_a_notebook_that_loads_the_language_model_fetches_it(fresh):
     assert fresh.cells[1].source.endswith(bootstrap().rpartition("\n")[2])
 
 
+def test_one_command_writes_the_first_cells_and_changes_nothing_else(fresh, tmp_path):
+    path = tmp_path / "some.ipynb"
+    fresh.cells[-1].source = 'lm = models.load("SmolLM2-135M")'
+    notebooks.normalise(fresh)
+    assert "its bootstrap cell is missing" in refuses(fresh, path)
+    before = path.read_text(encoding="utf-8")
+
+    command = [sys.executable, "-m", "tools.build.notebooks", "--first-cell", str(path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    after = nbformat.read(path, as_version=4)
+    assert after.cells[1].source == bootstrap(language_model=True)
+    assert notebooks.why_stale(after) is None
+    after.cells[1].source = bootstrap()
+    assert nbformat.writes(after) + "\n" == before
+
+
 def test_a_stripped_notebook_is_refused(fresh):
     fresh.cells[-1].execution_count = None
     assert notebooks.why_stale(fresh) == "has cells that were never executed"
