@@ -99,8 +99,14 @@ def test_folded_code_is_folded_everywhere_and_nothing_else_is(both):
     source, new = both
     folded = {c.id for c in code(new) if c.metadata.get("cellView") == "form"}
     hidden = {c.id for c in code(new) if "jupyter" in c.metadata}
-    asked = {c.id for c in code(source) if tags(c) & {"hide-input", "remove-input"}}
+    asked = {c.id for c in code(source) if tags(c) & {"hide-input", "remove-input", "hide-cell"}}
     assert folded == hidden == asked | solutions(source)
+
+
+def test_a_check_is_folded_under_its_name(both):
+    source, new = both
+    checked = {c.id for c in code(source) if "check" in tags(c)}
+    assert checked == {c.id for c in code(new) if c.source.startswith("# @title Check\n")}
 
 
 def test_the_caption_of_every_figure_follows_it(both):

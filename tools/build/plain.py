@@ -92,6 +92,8 @@ def _code(cell: Any, is_solution: bool) -> list[Any]:
     if is_solution:
         new.source, new.outputs = quietly(new.source), []
         _fold(new, "Solution")
+    elif "check" in tags(cell):
+        _fold(new, "Check")
     elif tags(cell) & {"hide-input", "remove-input"}:
         _fold(new, "Question" if "widgets.Predict(" in cell.source else "Code of this cell")
     shown = cell.metadata.get("mystnb", {})
