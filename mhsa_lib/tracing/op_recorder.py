@@ -50,6 +50,8 @@ class OpRecorder(DispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
+        # Which named tensors the numbers in a memory were made from.
+        self.made_from: dict[int, set[str]] = {}
         self.forget()
 
     @classmethod
@@ -80,12 +82,14 @@ class OpRecorder(DispatchMode):
         seen = {storage(t) for t in leaves((args, kwargs)) if isinstance(t, Tensor)}
         shared = "in place" if is_in_place(func) else "view"
         flops = _flops(name, func, args, kwargs, out)
+        sources = set().union(*(self.made_from.get(memory, ()) for memory in seen))
         for tensor in (t for t in leaves(out) if isinstance(t, Tensor)):
             result = shared if storage(tensor) in seen else "copy"
             stride = tensor.stride() if tensor.layout is torch.strided else ()
             size = tensor.numel() * tensor.itemsize
             self.ops.append(Op(name, tuple(tensor.shape), stride, result, size, flops))
             self.outputs.append(tensor)
+            self.made_from[storage(tensor)] = sources
             flops = 0  # of several outputs the first carries the cost of the operation
         return out
 

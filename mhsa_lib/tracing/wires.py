@@ -67,7 +67,9 @@ class Wires(dict[str, Tensor]):
         maps = drawing.maps(self["weights"]) if "weights" in self else ""
         return drawing.table(self.name, list(self.steps.values())) + maps
 
-    def _record(self, wire: str, alias: Any, value: Tensor, flops: int) -> None:
+    def _record(
+        self, wire: str, alias: Any, value: Tensor, flops: int, made_from: set[str]
+    ) -> None:
         # A view of anything that was there before needs no new memory.
         before = {storage(tensor) for tensor in [*self.inputs.values(), *self.values()]}
         result = "view" if storage(value) in before else "copy"
@@ -76,7 +78,8 @@ class Wires(dict[str, Tensor]):
         n_key = axes.get("key", 0)
         # A new dict, because a shallow copy of this trace has the old one.
         self._steps = {name: _of_this_call(step, n_key) for name, step in self.steps.items()}
-        self._steps[wire] = Step(wire, *sizes, axes)
+        sources = tuple(name for name in [*self.inputs, *self] if name in made_from)
+        self._steps[wire] = Step(wire, *sizes, axes, sources)
         self[wire] = value
 
 
@@ -154,14 +157,18 @@ def _watch(hooks: Hooks, attention: Stage, wires: Wires) -> Callable[[], None]:
         wires.clear()
         wires.inputs = {name: t for name, t in given.items() if isinstance(t, Tensor)}
         stop()
+        recorder.made_from = {storage(t): {name} for name, t in reversed(wires.inputs.items())}
         recording.enter_context(recorder)
 
     @watching
     def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
         values = stage.named(output)
         flops = _flops_by_output(recorder, list(values.values()))
-        for (wire, value), spent in zip(values.items(), flops, strict=True):
-            wires._record(wire, stage.wires[wire], value, spent)
+        made_from = [recorder.made_from.get(storage(value), set()) for value in values.values()]
+        made = zip(values.items(), flops, made_from, strict=True)
+        for (wire, value), spent, sources in made:
+            wires._record(wire, stage.wires[wire], value, spent, sources)
+            recorder.made_from[storage(value)] = {wire}
         recorder.forget()
 
     hooks.before(attention, begin)

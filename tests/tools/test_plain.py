@@ -99,7 +99,9 @@ def test_folded_code_is_folded_everywhere_and_nothing_else_is(both):
     source, new = both
     folded = {c.id for c in code(new) if c.metadata.get("cellView") == "form"}
     hidden = {c.id for c in code(new) if "jupyter" in c.metadata}
-    asked = {c.id for c in code(source) if tags(c) & {"hide-input", "remove-input", "hide-cell"}}
+    asked = {
+        c.id for c in code(source) if tags(c) & {"hide-input", "remove-input", "hide-cell"}
+    }
     assert folded == hidden == asked | solutions(source)
 
 
