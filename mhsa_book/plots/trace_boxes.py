@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
@@ -46,6 +46,15 @@ ARROW: dict[str, Any] = {
     "joinstyle": "miter",
     "zorder": 0.5,
 }
+
+
+class Place(NamedTuple):
+    """Where a wire was drawn, in inches: its sides, its middle, and how high it is."""
+
+    left: float
+    right: float
+    y: float
+    high: float
 
 
 def pipeline(wires: Wires, here: Sequence[str] = ()) -> None:
@@ -96,8 +105,8 @@ def _boxes(flow: Flow) -> None:
     for name, step in flow.steps.items():
         left = sum(widths[: flow.column[name]]) + 0.06
         top = lane * flow.lane[name]
-        right = _box(ax, step, left, top, scale, stacked)
-        places[name] = left, right, top + NAME + LARGEST / 2
+        right, high = _box(ax, step, left, top, scale, stacked)
+        places[name] = Place(left, right, top + NAME + LARGEST / 2, high)
     _arrows(ax, flow, places)
     ax.figure.legend(
         handles=[
@@ -140,9 +149,11 @@ def _canvas(width: float, height: float) -> Any:
     return ax
 
 
-def _box(ax: Any, step: Step, left: float, top: float, scale: float, stacked: bool) -> float:
-    """Draw one wire, and return where its last sheet ends."""
-    (*leading, (row, n_rows), (column, n_columns)) = step.axes.items()
+def _box(
+    ax: Any, step: Step, left: float, top: float, scale: float, stacked: bool
+) -> tuple[float, float]:
+    """Draw one wire, and return where its last sheet ends, and how high it is."""
+    (*leading, (row, n_rows), (column, n_columns)) = [("", 1), *step.axes.items()]
     width, height = (max(SMALLEST, scale * math.sqrt(_count(n))) for n in (n_columns, n_rows))
     y = top + NAME + (LARGEST - height) / 2
     fill = GROWS if {"query", "key"} <= step.axes.keys() else style.PAPER
@@ -163,17 +174,18 @@ def _box(ax: Any, step: Step, left: float, top: float, scale: float, stacked: bo
         for text in label:
             ax.text(left + 0.1, below + 0.74 * LINE, text, fontsize=9, va="baseline")
             below += LINE
-    return left + width + SHIFT * (n_sheets - 1)
+    return left + width + SHIFT * (n_sheets - 1), height
 
 
-def _arrows(ax: Any, flow: Flow, places: dict[str, tuple[float, float, float]]) -> None:
+def _arrows(ax: Any, flow: Flow, places: dict[str, Place]) -> None:
     """Along the lane of the source, then across before the wire that is made of it."""
     for name, step in flow.steps.items():
-        left, _, y = places[name]
-        above = sorted(step.sources, key=lambda source: places[source][2])
+        left, _, y, high = places[name]
+        above = sorted(step.sources, key=lambda source: places[source].y)
+        apart = min(PORT, high / max(1, len(above)))
         for i, source in enumerate(above):
-            _, start, level = places[source]
-            end = y + PORT * (i - (len(above) - 1) / 2)
+            _, start, level, _ = places[source]
+            end = y + apart * (i - (len(above) - 1) / 2)
             corner = left - 0.13
             points = [(start + 0.03, level), (corner, level), (corner, end), (left - 0.03, end)]
             ax.add_patch(FancyArrowPatch(path=Path(points), **ARROW))
@@ -226,10 +238,10 @@ def _strip(flow: Flow, here: Sequence[str]) -> None:
         )
         weight = "bold" if lit else "normal"
         ax.text(middle, y, name, fontsize=9.5, ha="center", va="center_baseline", weight=weight)
-        places[name] = middle - width / 2, middle + width / 2, y
+        places[name] = Place(middle - width / 2, middle + width / 2, y, high)
     _arrows(ax, flow, places)
-    left, _, y = min(places[name] for name in here)
-    top = min(places[name][2] for name in here)
+    left = min(places[name].left for name in here)
+    top = min(places[name].y for name in here)
     ax.text(
         left, top - high / 2 - 0.11, "you are here", fontsize=9, va="center", style="italic"
     )

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 from tools.build import plain
-from tools.build.notebooks import notebooks, tags
+from tools.build.notebooks import FOLDER, notebooks, tags
 from tools.build.plain_text import constructs
 from tools.build.plain_text import plain as plain_text
 
@@ -127,7 +127,7 @@ def test_the_caption_of_every_figure_follows_it(both):
 
 
 def test_it_begins_with_a_badge_for_itself_and_its_page():
-    path = notebooks()[4]
+    path = FOLDER / "04_split.ipynb"
     new = plain.edition(nbformat.read(path, as_version=4), path.stem)
     title, _, badge, *_ = new.cells[0].source.splitlines()
     assert title.startswith("# 04 ")
@@ -151,7 +151,7 @@ def test_pictures_keep_their_alt_texts(both):
 
 
 def test_the_last_cell_names_the_notebooks_beside_this_one():
-    path = notebooks()[4]
+    path = FOLDER / "04_split.ipynb"
     new = plain.edition(nbformat.read(path, as_version=4), path.stem)
     assert "[05 Attend](05_attend.ipynb)" in new.cells[-1].source
     assert f"({path.name})" not in new.cells[-1].source

@@ -91,7 +91,7 @@ def test_heads_are_sheets():
     assert len(fronts(drawn().axes[0])) == 6 + 6 * 3
 
 
-# --- what is made of what ----------------------------------------------------------------------
+# --- what is made of what -------------------------------------------------------------------
 
 
 def near(point, box):
@@ -109,7 +109,8 @@ def joined(ax, boxes):
             drawn_path = patch.get_path().vertices  # with its head, whose tip is furthest right
             ends = drawn_path[0], max(drawn_path, key=lambda at: at[0])
             pair = [min(boxes, key=lambda name: near(end, boxes[name])) for end in ends]
-            assert max(near(*each) for each in zip(ends, map(boxes.get, pair))) < 0.05
+            for end, name in zip(ends, pair, strict=True):
+                assert near(end, boxes[name]) < 0.05
             found.add(tuple(pair))
     return found
 
