@@ -72,7 +72,7 @@ class Wires(dict[str, Tensor]):
     ) -> None:
         # A view of anything that was there before needs no new memory.
         before = {storage(tensor) for tensor in [*self.inputs.values(), *self.values()]}
-        result = "view" if storage(value) in before else "copy"
+        result = "view" if storage(value) in before else "new memory"
         axes = shapes.sizes(alias, tuple(value.shape))
         sizes = tuple(value.shape), value.stride(), result, value.nbytes, flops
         n_key = axes.get("key", 0)
@@ -122,7 +122,7 @@ def trace(model: nn.Module) -> Iterator[Any]:
     >>> list(wires)
     ['q', 'k', 'v', 'q_heads', 'k_heads', 'v_heads', 'scores', 'weights', 'z', 'concat', 'y']
     >>> wires["weights"].shape, wires.steps["q_heads"].result, wires.steps["concat"].result
-    (torch.Size([2, 3, 6, 6]), 'view', 'copy')
+    (torch.Size([2, 3, 6, 6]), 'view', 'new memory')
     """
     attentions = find_attentions(model)
     found = WiresByPath({path: Wires(type(m).__name__) for path, m in attentions.items()})
