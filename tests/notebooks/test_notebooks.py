@@ -112,6 +112,38 @@ def test_what_depends_on_the_machine_is_not_stored(fresh):
     assert "widgets" not in fresh.metadata
 
 
+DRAWS = (
+    "import matplotlib.pyplot as plt\nplt.imshow([[0, 1], [1, 0]])\nplt.plot([0, 1], [0, 1]);"
+)
+
+
+def test_a_drawing_is_stored_as_svg_and_png_and_is_the_same_each_time():
+    drawn = []
+    for _ in range(2):
+        nb = new_notebook(cells=[new_code_cell(DRAWS)])
+        notebooks.execute(nb)
+        (output,) = nb.cells[0].outputs
+        assert set(output.data) == {"image/svg+xml", "image/png", "text/plain"}
+        drawn.append(output.data["image/svg+xml"])
+    assert drawn[0] == drawn[1]
+    assert "<dc:date>" not in drawn[0]
+    assert drawn[0].count("<image ") == 1  # a dense map is one raster inside
+
+
+def test_a_drawing_of_too_many_marks_is_stored_as_png_alone(fresh):
+    data = {"image/png": "iVBO", "text/plain": "<Figure size 640x480 with 1 Axes>"}
+    svg = "<svg>{}</svg>"
+    sizes = notebooks.LARGEST_SVG - len(svg.format("")), notebooks.LARGEST_SVG
+    fresh.cells[-1].outputs = [
+        new_output("display_data", data={**data, "image/svg+xml": svg.format(n * "x")})
+        for n in sizes
+    ]
+    notebooks.normalise(fresh)
+    kept = ["image/svg+xml" in output.data for output in fresh.cells[-1].outputs]
+    assert kept == [True, False]
+    assert all("image/png" in output.data for output in fresh.cells[-1].outputs)
+
+
 def test_normalising_twice_changes_nothing(fresh):
     once = nbformat.writes(fresh)
     notebooks.normalise(fresh)

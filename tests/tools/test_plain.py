@@ -5,12 +5,14 @@ import re
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tools.build import plain
-from tools.build.notebooks import FOLDER, notebooks, tags
+from tools.build.notebooks import FOLDER, SVG, notebooks, tags
 from tools.build.plain_text import constructs
 from tools.build.plain_text import plain as plain_text
 
+DRAWN = {"mystnb": {"image": {"alt": "Two bars."}}}
 MARKUP = (":::", "{doc}", "{cite}", "{cite:t}", "{term}", "{ref}", ")=\n")
 EXERCISE = """\
 :::{exercise-end}
@@ -71,7 +73,10 @@ def test_the_code_and_its_outputs_stay(both):
         ]
 
     def bare(output):
-        return {**output, "metadata": {}}
+        data = dict(output.get("data", {}))
+        if "image/png" in data:
+            data.pop(SVG, None)
+        return {**output, "metadata": {}, "data": data}
 
     def title(cell):
         first, _, _ = cell.source.partition("\n")
@@ -148,6 +153,15 @@ def test_pictures_keep_their_alt_texts(both):
         for output in c.outputs
         if c.id in described and "image/png" in output.get("data", {})
     } == described
+
+
+def test_a_drawing_is_png_there_which_carries_its_alt_text():
+    drawn = new_output("display_data", data={SVG: "<svg/>", "image/png": "iVBO"})
+    cell = new_code_cell("plots.bars()", outputs=[drawn], metadata=DRAWN)
+    nb = plain.edition(new_notebook(cells=[new_markdown_cell("# Why?"), cell]), "04_split")
+    (output,) = nb.cells[1].outputs
+    assert output.data == {"image/png": "iVBO"}
+    assert output.metadata == {"image/png": {"alt": "Two bars."}}
 
 
 def test_the_last_cell_names_the_notebooks_beside_this_one():

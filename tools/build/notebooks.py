@@ -33,6 +33,13 @@ from tools.build.repository import bootstrap
 FOLDER = ROOT / "notebooks"
 TIMED = "stored-timing"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+SVG, PNG = "image/svg+xml", "image/png"
+LARGEST_SVG = 80_000
+DRAWINGS = [
+    "--InlineBackend.figure_formats={'svg', 'png'}",
+    "--InlineBackend.print_figure_kwargs={'bbox_inches': 'tight', 'metadata': {'Date': None}}",
+]
+"""A page shows a picture as SVG, sharp at any size; everybody else has it as PNG."""
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
@@ -125,13 +132,17 @@ def place_bootstrap(nb: Any) -> None:
 
 
 def execute(nb: Any) -> None:
-    """Run all cells in an empty folder outside the repository, with this checkout's library."""
+    """Run all cells in an empty folder outside the repository, with this checkout's library.
+
+    Nothing is in it but a setting of matplotlib, which names the parts of a drawing.
+    """
     with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "matplotlibrc").write_text("svg.hashsalt: mhsa\n", encoding="utf-8")
         NotebookClient(
             nb,
             timeout=120,
             kernel_name="python3",
-            extra_arguments=["--log-level=ERROR"],
+            extra_arguments=["--log-level=ERROR", *DRAWINGS],
             resources={"metadata": {"path": folder}},
         ).execute(env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"})
 
@@ -172,6 +183,8 @@ def tidy(output: Any) -> Any:
     """Return an output without its kernel's part; None when nothing is left for the page."""
     if output.output_type == "error":
         output.traceback = [f"{output.ename}: {output.evalue}"]
+    if len(output.get("data", {}).get(SVG, "")) > LARGEST_SVG:
+        del output.data[SVG]  # of many thousands of marks: pixels are smaller
     if WIDGET_VIEW in output.get("data", {}):
         del output.data[WIDGET_VIEW]
         return output if "text/html" in output.data else None
