@@ -44,11 +44,14 @@ def test_every_check_is_folded_and_has_one_quiet_look(page):
 
 def test_it_opens_by_keyboard_and_shows_its_assertions(page):
     check = page.locator(CHECK).first
+    word = check.locator("summary > p >> visible=true")
+    before = word.bounding_box()["x"]
     assert not check.locator(".cell_input").is_visible()
     check.locator("summary").focus()
     page.keyboard.press("Enter")
     assert check.locator(".cell_input").is_visible()
     assert "assert " in check.inner_text()
+    assert word.bounding_box()["x"] == before  # it does not jump
     page.keyboard.press("Enter")
     assert not check.locator(".cell_input").is_visible()
 
