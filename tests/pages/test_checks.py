@@ -64,5 +64,7 @@ def test_it_fits_on_a_phone(page):
 
 
 def test_the_downloaded_notebook_folds_it_under_the_same_word(pages, site):
-    notebook = (site / "_sources" / "notebooks" / "12_what_heads_learn.ipynb").read_text()
+    notebook = (site / "_sources" / "notebooks" / "12_what_heads_learn.ipynb").read_text(
+        encoding="utf-8"
+    )
     assert notebook.count('"# @title Check\\n"') == notebook.count("# @title Check") == 6

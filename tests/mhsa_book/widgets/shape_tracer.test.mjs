@@ -57,7 +57,8 @@ test("sides of boxes compare across wires, and nothing is too thin to see", () =
 });
 
 test("the sentence speaks of the table of weights", () => {
-  const rows = [{ wire: "weights", result: "new memory", parameters: 0, flops: 0, bytes: 50_331_648 }];
+  const cost = { parameters: 0, flops: 0, bytes: 50_331_648 };
+  const rows = [{ wire: "weights", result: "new memory", ...cost }];
   assert.match(
     summary(rows, { query: 1024, key: 1024, batch: 1, head: 12 }),
     /1,024 × 1,024 numbers for each of 1 × 12 heads: 50.3 M bytes/,
