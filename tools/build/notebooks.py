@@ -132,19 +132,25 @@ def place_bootstrap(nb: Any) -> None:
 
 
 def execute(nb: Any) -> None:
-    """Run all cells in an empty folder outside the repository, with this checkout's library.
-
-    Nothing is in it but a setting of matplotlib, which names the parts of a drawing.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "matplotlibrc").write_text("svg.hashsalt: mhsa\n", encoding="utf-8")
+    """Run all cells in an empty folder outside the repository, with this checkout's library."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as settings:
+        # Otherwise the parts of a drawing have other names each time.
+        drawing = Path(settings, "matplotlibrc")
+        drawing.write_text("svg.hashsalt: mhsa\n", encoding="utf-8")
         NotebookClient(
             nb,
             timeout=120,
             kernel_name="python3",
             extra_arguments=["--log-level=ERROR", *DRAWINGS],
             resources={"metadata": {"path": folder}},
-        ).execute(env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"})
+        ).execute(
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "OMP_NUM_THREADS": "1",
+                "MATPLOTLIBRC": str(drawing),
+            }
+        )
 
 
 def measured(nb: Any) -> dict[str, Any]:
