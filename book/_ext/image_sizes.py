@@ -10,7 +10,23 @@ from typing import Any
 from PIL import Image
 from sphinx.application import Sphinx
 
-PICTURE = re.compile(r'<img (?![^>]*\bwidth=)([^>]*\bsrc="(?:\.\./)*_images/([^"]+\.png)")')
+PICTURE = re.compile(
+    r'<img (?![^>]*\bwidth=)([^>]*\bsrc="(?:\.\./)*_images/([^"]+\.(?:png|svg))")'
+)
+DRAWING = re.compile(r'<svg\b[^>]*?\bwidth="([\d.]+)pt"\s+height="([\d.]+)pt"|<svg\b[^>]*>')
+"""The size of matplotlib's drawing: in points, of which 72 are an inch and 96 pixels."""
+
+
+def size_of(file: Path) -> tuple[int, int] | None:
+    """Width and height in pixels; None for an SVG that does not say them in points."""
+    if file.suffix == ".svg":
+        found = DRAWING.search(file.read_text(encoding="utf-8"))
+        if found is None or found[1] is None:
+            return None
+        return round(float(found[1]) * 96 / 72), round(float(found[2]) * 96 / 72)
+    with Image.open(file) as picture:
+        width, height = picture.size
+    return width, height
 
 
 def sized(html: str, files: dict[str, Path]) -> str:
@@ -19,8 +35,9 @@ def sized(html: str, files: dict[str, Path]) -> str:
     def size(found: re.Match[str]) -> str:
         if (file := files.get(found[2])) is None:
             return found[0]
-        with Image.open(file) as picture:
-            width, height = picture.size
+        if (pixels := size_of(file)) is None:
+            return found[0]
+        width, height = pixels
         return f'<img width="{width}" height="{height}" {found[1]}'
 
     return PICTURE.sub(size, html)

@@ -133,7 +133,7 @@ def sent(size: int, ranks: int) -> float:
 def sent_by(op: Op, ranks: int) -> float:
     """Bytes that each rank sends in a collective; in an all-to-all it keeps its own part.
 
-    >>> sent_by(Op(ALL_TO_ALL, (), (), "copy", 1152, 0), ranks=8)
+    >>> sent_by(Op(ALL_TO_ALL, (), (), "new memory", 1152, 0), ranks=8)
     1008.0
     """
     return sent(op.bytes, ranks) / (2 if op.name == ALL_TO_ALL else 1)

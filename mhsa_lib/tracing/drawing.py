@@ -14,10 +14,12 @@ from mhsa_lib.tracing.op_recorder import Op, in_brackets
 class Step(Op):
     """How a wire was computed: its axes with their sizes, and ``flops`` since the one before.
 
-    ``bytes`` is the size of the tensor itself; a view needs no new memory.
+    ``bytes`` is the size of the tensor itself; a view needs no new memory. ``sources`` are the
+    wires and inputs that it was made from.
     """
 
     axes: dict[str, int | tuple[int, ...]]
+    sources: tuple[str, ...] = ()
 
 
 # Inline, so that a trace draws itself in every notebook without a stylesheet or a script. Text

@@ -1,4 +1,4 @@
-"""Every operation torch really runs inside a call, with shape, strides, copy or view, FLOPs."""
+"""Every operation torch really runs in a call: shape, strides, view or new memory, FLOPs."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +16,7 @@ from mhsa_lib._torch_private import DispatchMode, is_in_place, leaves, storage_i
 class Op:
     """One tensor that one operation produced.
 
-    ``result`` is "view" (no data moved), "copy" (new memory) or "in place". ``flops`` counts a
+    ``result`` is "view" (no data moved), "new memory" or "in place". ``flops`` counts a
     multiply-add of a matrix product as 2; elementwise operations, and those that torch's own
     counter does not know, count as 0. A sparse tensor has no ``stride``, and ``bytes`` and
     ``flops`` as if it were dense.
@@ -50,6 +50,8 @@ class OpRecorder(DispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
+        # Which named tensors the numbers in a memory were made from.
+        self.made_from: dict[int, set[str]] = {}
         self.forget()
 
     @classmethod
@@ -80,12 +82,14 @@ class OpRecorder(DispatchMode):
         seen = {storage(t) for t in leaves((args, kwargs)) if isinstance(t, Tensor)}
         shared = "in place" if is_in_place(func) else "view"
         flops = _flops(name, func, args, kwargs, out)
+        sources = set().union(*(self.made_from.get(memory, ()) for memory in seen))
         for tensor in (t for t in leaves(out) if isinstance(t, Tensor)):
-            result = shared if storage(tensor) in seen else "copy"
+            result = shared if storage(tensor) in seen else "new memory"
             stride = tensor.stride() if tensor.layout is torch.strided else ()
             size = tensor.numel() * tensor.itemsize
             self.ops.append(Op(name, tuple(tensor.shape), stride, result, size, flops))
             self.outputs.append(tensor)
+            self.made_from[storage(tensor)] = sources
             flops = 0  # of several outputs the first carries the cost of the operation
         return out
 
@@ -96,7 +100,7 @@ def trace_ops(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Ops:
     >>> import torch
     >>> ops = trace_ops(lambda x: x.mT @ x, torch.randn(2, 3))
     >>> [(op.name, op.result, op.flops) for op in ops]
-    [('transpose', 'view', 0), ('mm', 'copy', 36)]
+    [('transpose', 'view', 0), ('mm', 'new memory', 36)]
     """
     with OpRecorder() as recorder:
         fn(*args, **kwargs)

@@ -67,16 +67,19 @@ class Wires(dict[str, Tensor]):
         maps = drawing.maps(self["weights"]) if "weights" in self else ""
         return drawing.table(self.name, list(self.steps.values())) + maps
 
-    def _record(self, wire: str, alias: Any, value: Tensor, flops: int) -> None:
+    def _record(
+        self, wire: str, alias: Any, value: Tensor, flops: int, made_from: set[str]
+    ) -> None:
         # A view of anything that was there before needs no new memory.
         before = {storage(tensor) for tensor in [*self.inputs.values(), *self.values()]}
-        result = "view" if storage(value) in before else "copy"
+        result = "view" if storage(value) in before else "new memory"
         axes = shapes.sizes(alias, tuple(value.shape))
         sizes = tuple(value.shape), value.stride(), result, value.nbytes, flops
         n_key = axes.get("key", 0)
         # A new dict, because a shallow copy of this trace has the old one.
         self._steps = {name: _of_this_call(step, n_key) for name, step in self.steps.items()}
-        self._steps[wire] = Step(wire, *sizes, axes)
+        sources = tuple(name for name in [*self.inputs, *self] if name in made_from)
+        self._steps[wire] = Step(wire, *sizes, axes, sources)
         self[wire] = value
 
 
@@ -119,7 +122,7 @@ def trace(model: nn.Module) -> Iterator[Any]:
     >>> list(wires)
     ['q', 'k', 'v', 'q_heads', 'k_heads', 'v_heads', 'scores', 'weights', 'z', 'concat', 'y']
     >>> wires["weights"].shape, wires.steps["q_heads"].result, wires.steps["concat"].result
-    (torch.Size([2, 3, 6, 6]), 'view', 'copy')
+    (torch.Size([2, 3, 6, 6]), 'view', 'new memory')
     """
     attentions = find_attentions(model)
     found = WiresByPath({path: Wires(type(m).__name__) for path, m in attentions.items()})
@@ -154,14 +157,18 @@ def _watch(hooks: Hooks, attention: Stage, wires: Wires) -> Callable[[], None]:
         wires.clear()
         wires.inputs = {name: t for name, t in given.items() if isinstance(t, Tensor)}
         stop()
+        recorder.made_from = {storage(t): {name} for name, t in reversed(wires.inputs.items())}
         recording.enter_context(recorder)
 
     @watching
     def record(stage: Stage, args: tuple[Any, ...], output: Any) -> None:
         values = stage.named(output)
         flops = _flops_by_output(recorder, list(values.values()))
-        for (wire, value), spent in zip(values.items(), flops, strict=True):
-            wires._record(wire, stage.wires[wire], value, spent)
+        made_from = [recorder.made_from.get(storage(value), set()) for value in values.values()]
+        made = zip(values.items(), flops, made_from, strict=True)
+        for (wire, value), spent, sources in made:
+            wires._record(wire, stage.wires[wire], value, spent, sources)
+            recorder.made_from[storage(value)] = {wire}
         recorder.forget()
 
     hooks.before(attention, begin)

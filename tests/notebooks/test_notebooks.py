@@ -58,6 +58,22 @@ def test_only_a_notebook_that_loads_the_language_model_fetches_it(fresh):
     assert fresh.cells[1].source.endswith(bootstrap().rpartition("\n")[2])
 
 
+def test_one_command_writes_the_first_cells_and_changes_nothing_else(fresh, tmp_path):
+    path = tmp_path / "some.ipynb"
+    fresh.cells[-1].source = 'lm = models.load("SmolLM2-135M")'
+    notebooks.normalise(fresh)
+    assert "its bootstrap cell is missing" in refuses(fresh, path)
+    before = path.read_text(encoding="utf-8")
+
+    command = [sys.executable, "-m", "tools.build.notebooks", "--first-cell", str(path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    after = nbformat.read(path, as_version=4)
+    assert after.cells[1].source == bootstrap(language_model=True)
+    assert notebooks.why_stale(after) is None
+    after.cells[1].source = bootstrap()
+    assert nbformat.writes(after) + "\n" == before
+
+
 def test_a_stripped_notebook_is_refused(fresh):
     fresh.cells[-1].execution_count = None
     assert notebooks.why_stale(fresh) == "has cells that were never executed"
@@ -94,6 +110,38 @@ def test_what_depends_on_the_machine_is_not_stored(fresh):
     assert error.traceback == ["ValueError: no"]
     assert cell.metadata == {"tags": ["x"]}
     assert "widgets" not in fresh.metadata
+
+
+DRAWS = (
+    "import matplotlib.pyplot as plt\nplt.imshow([[0, 1], [1, 0]])\nplt.plot([0, 1], [0, 1]);"
+)
+
+
+def test_a_drawing_is_stored_as_svg_and_png_and_is_the_same_each_time():
+    drawn = []
+    for _ in range(2):
+        nb = new_notebook(cells=[new_code_cell(DRAWS)])
+        notebooks.execute(nb)
+        (output,) = nb.cells[0].outputs
+        assert set(output.data) == {"image/svg+xml", "image/png", "text/plain"}
+        drawn.append(output.data["image/svg+xml"])
+    assert drawn[0] == drawn[1]
+    assert "<dc:date>" not in drawn[0]
+    assert drawn[0].count("<image ") == 1  # a dense map is one raster inside
+
+
+def test_a_drawing_of_too_many_marks_is_stored_as_png_alone(fresh):
+    data = {"image/png": "iVBO", "text/plain": "<Figure size 640x480 with 1 Axes>"}
+    svg = "<svg>{}</svg>"
+    sizes = notebooks.LARGEST_SVG - len(svg.format("")), notebooks.LARGEST_SVG
+    fresh.cells[-1].outputs = [
+        new_output("display_data", data={**data, "image/svg+xml": svg.format(n * "x")})
+        for n in sizes
+    ]
+    notebooks.normalise(fresh)
+    kept = ["image/svg+xml" in output.data for output in fresh.cells[-1].outputs]
+    assert kept == [True, False]
+    assert all("image/png" in output.data for output in fresh.cells[-1].outputs)
 
 
 def test_normalising_twice_changes_nothing(fresh):

@@ -49,7 +49,7 @@ def texts(output):
         return [output.text]
     if output.output_type == "error":
         return [output.evalue]
-    return [str(body) for mime, body in output.data.items() if not mime.startswith("image/p")]
+    return [str(body) for mime, body in output.data.items() if not mime.startswith("image/")]
 
 
 def between(notebook, start, end):

@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from tests.notebooks.conftest import read
+from tests.notebooks.conftest import is_chapter, read
 from tests.notebooks.test_style import HIDDEN, between, imports, markdown, reader_cells
 from tools.build.notebooks import code_cells, notebooks, tags
 
-FIRST_PARTS = [path for path in notebooks() if path.name[:2] <= "09"]
-APPENDIX = [path for path in notebooks() if not path.name[0].isdigit()]
+FIRST_PARTS = [path for path in notebooks() if is_chapter(path) and not "10" <= path.stem < "p"]
+APPENDIX = [path for path in notebooks() if not is_chapter(path)]
 BOX = re.compile(r"^:::+\{admonition\} (.+)$", re.MULTILINE)
 COLUMNS = 88  # as many as a page of 1280 px shows
 

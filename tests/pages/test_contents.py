@@ -55,8 +55,8 @@ def test_every_page_has_the_same_contents(named, pages):
 
 def test_the_first_page_leads_to_the_first_chapter(pages):
     words, file = arrow(pages[FIRST], "right-next")
-    assert file.name == "00_primer.html"
-    assert words == "00 Primer"
+    assert file.name == "primer.html"
+    assert words == "Primer"
 
 
 def test_an_arrow_and_a_sentence_call_a_chapter_as_the_contents_do(named, pages, chapters):

@@ -5,10 +5,14 @@ from types import SimpleNamespace
 
 import chapter_names
 import glossary_hover
+import image_sizes
+import matplotlib.pyplot as plt
+import moved
 import once
 import page_facts
 from docutils import nodes
 from docutils.core import publish_doctree
+from PIL import Image
 
 from tools import ROOT
 from tools.build import plain
@@ -30,6 +34,30 @@ def test_pieces_of_other_content_or_kind_are_others():
 def test_scripts_and_data_without_a_piece_are_left_alone():
     html = '<script>f()</script><script type="application/json">{"a": 1}</script>' * 2
     assert once.once(html) == html
+
+
+def test_a_picture_says_how_large_it_is(tmp_path):
+    files = {name: tmp_path / name for name in ("a.png", "b.svg", "c.svg")}
+    Image.new("RGB", (30, 20)).save(files["a.png"])
+    plt.figure(figsize=(3, 2)).savefig(files["b.svg"])
+    plt.close()
+    files["c.svg"].write_text('<svg viewBox="0 0 3 2"/>', encoding="utf-8")
+    html = "".join(f'<img alt="x" src="../_images/{name}" />' for name in files)
+    a, b, c = image_sizes.sized(html, files).split(" />")[:3]
+    assert a.startswith('<img width="30" height="20" alt="x"')
+    assert b.startswith('<img width="288" height="192" alt="x"')  # 96 pixels are an inch
+    assert "width" not in c
+
+
+def test_a_page_that_moved_leads_on_and_nothing_is_written_after_an_error(tmp_path):
+    (tmp_path / "notebooks").mkdir()
+    app = SimpleNamespace(outdir=tmp_path, builder=SimpleNamespace(format="html"))
+    moved.write(app, ValueError())
+    assert [*tmp_path.rglob("*.html")] == []
+    moved.write(app, None)
+    (page,) = tmp_path.rglob("*.html")
+    assert page == tmp_path / "notebooks" / "00_primer.html"
+    assert page.read_text(encoding="utf-8").count('"primer.html"') == 3
 
 
 def test_a_page_without_a_name_of_its_own_keeps_its_title():

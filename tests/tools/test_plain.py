@@ -5,12 +5,14 @@ import re
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tools.build import plain
-from tools.build.notebooks import notebooks, tags
+from tools.build.notebooks import FOLDER, SVG, notebooks, tags
 from tools.build.plain_text import constructs
 from tools.build.plain_text import plain as plain_text
 
+DRAWN = {"mystnb": {"image": {"alt": "Two bars."}}}
 MARKUP = (":::", "{doc}", "{cite}", "{cite:t}", "{term}", "{ref}", ")=\n")
 EXERCISE = """\
 :::{exercise-end}
@@ -71,7 +73,10 @@ def test_the_code_and_its_outputs_stay(both):
         ]
 
     def bare(output):
-        return {**output, "metadata": {}}
+        data = dict(output.get("data", {}))
+        if "image/png" in data:
+            data.pop(SVG, None)
+        return {**output, "metadata": {}, "data": data}
 
     def title(cell):
         first, _, _ = cell.source.partition("\n")
@@ -99,8 +104,16 @@ def test_folded_code_is_folded_everywhere_and_nothing_else_is(both):
     source, new = both
     folded = {c.id for c in code(new) if c.metadata.get("cellView") == "form"}
     hidden = {c.id for c in code(new) if "jupyter" in c.metadata}
-    asked = {c.id for c in code(source) if tags(c) & {"hide-input", "remove-input"}}
+    asked = {
+        c.id for c in code(source) if tags(c) & {"hide-input", "remove-input", "hide-cell"}
+    }
     assert folded == hidden == asked | solutions(source)
+
+
+def test_a_check_is_folded_under_its_name(both):
+    source, new = both
+    checked = {c.id for c in code(source) if "check" in tags(c)}
+    assert checked == {c.id for c in code(new) if c.source.startswith("# @title Check\n")}
 
 
 def test_the_caption_of_every_figure_follows_it(both):
@@ -119,7 +132,7 @@ def test_the_caption_of_every_figure_follows_it(both):
 
 
 def test_it_begins_with_a_badge_for_itself_and_its_page():
-    path = notebooks()[4]
+    path = FOLDER / "04_split.ipynb"
     new = plain.edition(nbformat.read(path, as_version=4), path.stem)
     title, _, badge, *_ = new.cells[0].source.splitlines()
     assert title.startswith("# 04 ")
@@ -142,8 +155,17 @@ def test_pictures_keep_their_alt_texts(both):
     } == described
 
 
+def test_a_drawing_is_png_there_which_carries_its_alt_text():
+    drawn = new_output("display_data", data={SVG: "<svg/>", "image/png": "iVBO"})
+    cell = new_code_cell("plots.bars()", outputs=[drawn], metadata=DRAWN)
+    nb = plain.edition(new_notebook(cells=[new_markdown_cell("# Why?"), cell]), "04_split")
+    (output,) = nb.cells[1].outputs
+    assert output.data == {"image/png": "iVBO"}
+    assert output.metadata == {"image/png": {"alt": "Two bars."}}
+
+
 def test_the_last_cell_names_the_notebooks_beside_this_one():
-    path = notebooks()[4]
+    path = FOLDER / "04_split.ipynb"
     new = plain.edition(nbformat.read(path, as_version=4), path.stem)
     assert "[05 Attend](05_attend.ipynb)" in new.cells[-1].source
     assert f"({path.name})" not in new.cells[-1].source

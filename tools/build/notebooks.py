@@ -2,7 +2,8 @@
 
 A notebook is fresh when every cell ran and the hashes in its metadata are those of its own
 code cells and of what they import (``dependencies``). `--check` runs nothing: it names what is
-stale, and why, and refuses it.
+stale, and why, and refuses it. `--first-cell` runs nothing either: it writes the cell that
+fetches what is missing, with the language model where a notebook names it.
 
 The text of a chapter quotes the times that its cells measured. A cell that measures has the
 tag `stored-timing`, and while its own code is as it was its outputs stay as they are stored,
@@ -32,6 +33,13 @@ from tools.build.repository import bootstrap
 FOLDER = ROOT / "notebooks"
 TIMED = "stored-timing"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+SVG, PNG = "image/svg+xml", "image/png"
+LARGEST_SVG = 80_000
+DRAWINGS = [
+    "--InlineBackend.figure_formats={'svg', 'png'}",
+    "--InlineBackend.print_figure_kwargs={'bbox_inches': 'tight', 'metadata': {'Date': None}}",
+]
+"""A page shows a picture as SVG, sharp at any size; everybody else has it as PNG."""
 KERNEL = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
@@ -97,9 +105,14 @@ def why_stale(nb: Any) -> str | None:
     return None
 
 
+def loads_language_model(nb: Any) -> bool:
+    """Whether the code of a notebook names SmolLM2, which is 93 MB to fetch."""
+    return "SmolLM2-135M" in plain_code(nb)
+
+
 def bootstraps(nb: Any) -> list[str]:
     """The first cells that a notebook may have: with the language model if it loads that."""
-    loads = "SmolLM2-135M" in plain_code(nb)
+    loads = loads_language_model(nb)
     return [bootstrap(device=sets, language_model=loads) for sets in (True, False)]
 
 
@@ -108,25 +121,36 @@ def bootstraps(nb: Any) -> list[str]:
 
 def place_bootstrap(nb: Any) -> None:
     """Put the common bootstrap cell after the title; one that sets no device stays so."""
-    sets_device = all("compute_on" in old.source for old in nb.cells if old.id == "bootstrap")
+    before = [cell for cell in nb.cells if cell.id == "bootstrap"]
     with_device, without = bootstraps(nb)
-    source = with_device if sets_device else without
-    cell = nbformat.v4.new_code_cell(source, id="bootstrap")
+    sets_device = all("compute_on" in old.source for old in before)
+    cell = nbformat.v4.new_code_cell(with_device if sets_device else without, id="bootstrap")
     cell.metadata["tags"] = ["remove-cell"]
+    cell.execution_count = before[0].execution_count if before else None
     nb.cells = [old for old in nb.cells if old.id != "bootstrap"]
     nb.cells.insert(1, cell)
 
 
 def execute(nb: Any) -> None:
     """Run all cells in an empty folder outside the repository, with this checkout's library."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as settings:
+        # Otherwise the parts of a drawing have other names each time.
+        drawing = Path(settings, "matplotlibrc")
+        drawing.write_text("svg.hashsalt: mhsa\n", encoding="utf-8")
         NotebookClient(
             nb,
             timeout=120,
             kernel_name="python3",
-            extra_arguments=["--log-level=ERROR"],
+            extra_arguments=["--log-level=ERROR", *DRAWINGS],
             resources={"metadata": {"path": folder}},
-        ).execute(env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"})
+        ).execute(
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "OMP_NUM_THREADS": "1",
+                "MATPLOTLIBRC": str(drawing),
+            }
+        )
 
 
 def measured(nb: Any) -> dict[str, Any]:
@@ -165,6 +189,8 @@ def tidy(output: Any) -> Any:
     """Return an output without its kernel's part; None when nothing is left for the page."""
     if output.output_type == "error":
         output.traceback = [f"{output.ename}: {output.evalue}"]
+    if len(output.get("data", {}).get(SVG, "")) > LARGEST_SVG:
+        del output.data[SVG]  # of many thousands of marks: pixels are smaller
     if WIDGET_VIEW in output.get("data", {}):
         del output.data[WIDGET_VIEW]
         return output if "text/html" in output.data else None
@@ -217,12 +243,21 @@ def main() -> int:
     parser.add_argument(
         "--measure", action="store_true", help="replace stored times by those of this machine"
     )
+    parser.add_argument(
+        "--first-cell", action="store_true", help="run nothing; write only the first code cells"
+    )
     parser.add_argument("paths", nargs="*", type=Path, help="notebooks (default: all)")
     args = parser.parse_args()
     paths = args.paths or notebooks()
     if not paths:
         print("there is no notebook in notebooks/")
         return 1
+    if args.first_cell:
+        for path in paths:
+            nb = nbformat.read(path, as_version=4)
+            place_bootstrap(nb)
+            nbformat.write(nb, path)
+        return 0
     reasons = {path: why_stale(nbformat.read(path, as_version=4)) for path in paths}
     stale = [path for path in paths if reasons[path] or args.force]
     if args.check:

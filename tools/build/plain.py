@@ -18,7 +18,7 @@ from nbformat.v4 import new_markdown_cell
 
 from tools import ROOT
 from tools.build import links
-from tools.build.notebooks import notebooks, tags
+from tools.build.notebooks import SVG, notebooks, tags
 from tools.build.plain_text import plain
 from tools.build.repository import project
 
@@ -92,12 +92,16 @@ def _code(cell: Any, is_solution: bool) -> list[Any]:
     if is_solution:
         new.source, new.outputs = quietly(new.source), []
         _fold(new, "Solution")
+    elif "check" in tags(cell):
+        _fold(new, "Check")
     elif tags(cell) & {"hide-input", "remove-input"}:
         _fold(new, "Question" if "widgets.Predict(" in cell.source else "Code of this cell")
     shown = cell.metadata.get("mystnb", {})
     for output in new.outputs:
-        if "image" in shown and "image/png" in output.get("data", {}):
-            output.metadata["image/png"] = {"alt": shown["image"]["alt"]}
+        if "image/png" in output.get("data", {}):
+            output.data.pop(SVG, None)  # as PNG a picture can carry its alt text there
+            if "image" in shown:
+                output.metadata["image/png"] = {"alt": shown["image"]["alt"]}
     caption = shown.get("figure", {}).get("caption")
     if not caption:
         return [new]

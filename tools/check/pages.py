@@ -43,9 +43,9 @@ class Page:
 
 
 def files() -> list[Path]:
-    """Return the file of every page of the built book, in order."""
+    """Return the file of every page of the built book, in order; what has moved is no page."""
     found = [f for f in SITE.rglob("*.html") if f.relative_to(SITE).parts[0] not in NOT_PAGES]
-    return sorted(found)
+    return sorted(f for f in found if f.stat().st_size > 2_000 or f.name == "index.html")
 
 
 def read() -> dict[Path, Page]:

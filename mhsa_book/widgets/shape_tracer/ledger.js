@@ -1,7 +1,7 @@
 // @ts-check
 // The shape of every wire from its symbolic axes: the same ledger that `trace` keeps, for sizes
-// that a reader chooses. The recipe (axes, view or copy, the axis each product sums over) is read
-// off a trace of the real module; nothing here knows what attention is.
+// that a reader chooses. The recipe (axes, view or new memory, the axis each product sums over)
+// is read off a trace of the real module; nothing here knows what attention is.
 
 /** @import { Sizes } from "../shared/size_rules.js" */
 
@@ -73,6 +73,6 @@ export function totals(rows) {
   return {
     parameters: sum((row) => row.parameters),
     flops: sum((row) => row.flops),
-    bytes: sum((row) => (row.result === "copy" ? row.bytes : 0)),
+    bytes: sum((row) => (row.result === "new memory" ? row.bytes : 0)),
   };
 }

@@ -22,7 +22,7 @@ LEARNED = {"q": "W_Q", "k": "W_K", "v": "W_V", "y": "W_O"}
 
 
 class ShapeTracer(Figure):
-    """Sizes to change; shapes, boxes, view or copy, bytes, FLOPs and parameters follow.
+    """Sizes to change; shapes, boxes, view or new memory, bytes, FLOPs and parameters follow.
 
     The reader sets the same traits as Python: ``batch``, ``seq``, ``d_model``, ``n_heads``,
     ``n_kv_heads`` (as many as ``n_heads`` moves along with it), ``d_head`` (None means

@@ -89,7 +89,7 @@ def test_torch_writes_what_the_steps_write_and_a_scaled_copy_of_q(n, d, heads, w
     mha = MultiHeadAttention(d, heads, d_head=width)
     written = costs.bytes_of(n, d, heads, d_head=width)
     ops = trace_ops(mha, torch.randn(n, d))
-    copied = sum(op.bytes for op in ops if op.result == "copy")
+    copied = sum(op.bytes for op in ops if op.result == "new memory")
     assert copied == sum(written.values()) + written["q"]
 
 

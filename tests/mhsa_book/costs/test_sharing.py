@@ -64,7 +64,7 @@ def test_exchanged_a_rank_hands_over_all_but_its_own_part(layer):
         each = Counter()
         for name, wire in (("q", "q"), ("k and v", "k"), ("k and v", "v"), ("z", "z")):
             size = 2 * wires[wire].numel() // ranks
-            each[name] += sent_by(Op(ALL_TO_ALL, (), (), "copy", size, 0), ranks)
+            each[name] += sent_by(Op(ALL_TO_ALL, (), (), "new memory", size, 0), ranks)
         found = share(layer, EXCHANGED, ranks)
         assert found.sent == each
         assert found.matrices == 2 * sum(p.numel() for p in whole.parameters())

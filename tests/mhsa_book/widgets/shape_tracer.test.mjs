@@ -24,26 +24,26 @@ test("heads that do not divide are refused with a repair", () => {
   assert.equal(wrongSizes({ ...gpt2, n_heads: 10, n_kv_heads: 2, d_head: 7 }), null);
 });
 
-test("a copy becomes a view where an axis holds one number", () => {
+test("new memory becomes a view where an axis holds one number", () => {
   const recipe = [
     {
       wire: "concat",
       axes: ["query", "d_heads"],
-      result: "copy",
+      result: "new memory",
       view_at_one: ["query"],
       sums: null,
       weight: null,
     },
   ];
   const result = (seq) => ledger(recipe, axisSizes({ ...gpt2, seq }), 4)[0].result;
-  assert.deepEqual([result(1), result(2)], ["view", "copy"]);
+  assert.deepEqual([result(1), result(2)], ["view", "new memory"]);
 });
 
 test("totals count a view's bytes as none", () => {
   const row = { parameters: 5, flops: 7, bytes: 100 };
   assert.deepEqual(
     totals([
-      { ...row, result: "copy" },
+      { ...row, result: "new memory" },
       { ...row, result: "view" },
     ]),
     { parameters: 10, flops: 14, bytes: 100 },
@@ -57,7 +57,8 @@ test("sides of boxes compare across wires, and nothing is too thin to see", () =
 });
 
 test("the sentence speaks of the table of weights", () => {
-  const rows = [{ wire: "weights", result: "copy", parameters: 0, flops: 0, bytes: 50_331_648 }];
+  const cost = { parameters: 0, flops: 0, bytes: 50_331_648 };
+  const rows = [{ wire: "weights", result: "new memory", ...cost }];
   assert.match(
     summary(rows, { query: 1024, key: 1024, batch: 1, head: 12 }),
     /1,024 × 1,024 numbers for each of 1 × 12 heads: 50.3 M bytes/,

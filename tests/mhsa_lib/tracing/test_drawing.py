@@ -73,7 +73,7 @@ def test_bytes_flops_strides_and_view_or_copy_are_in_the_text(wires):
     words = Page(wires._repr_html_()).words
     row = words[words.index("scores") : words.index("weights")]
     axes = ["batch 2", "head 3", "query 5", "key 5"]
-    assert row == ["scores", *axes, "copy", "1200", "1200", "(75, 25, 5, 1)"]
+    assert row == ["scores", *axes, "new memory", "1200", "1200", "(75, 25, 5, 1)"]
 
 
 @given(st.integers(0, 10**19))
@@ -99,7 +99,7 @@ def test_units_change_where_four_digits_end(number, text):
 
 
 def test_names_cannot_break_out_of_the_table():
-    step = Step("<b>&", (2,), (1,), "copy", 8, 0, {"<i>": 2})
+    step = Step("<b>&", (2,), (1,), "new memory", 8, 0, {"<i>": 2})
     html = drawing.table("</caption><script>", [step])
     page = Page(html)
     assert "<b>&" in page.words

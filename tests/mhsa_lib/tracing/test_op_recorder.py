@@ -26,7 +26,7 @@ def test_an_op_has_shape_strides_bytes_and_flops():
     )
     assert (transposed.result, transposed.bytes, transposed.flops) == ("view", 24, 0)
     assert (product.name, product.shape, product.stride) == ("mm", (3, 3), (3, 1))
-    assert (product.result, product.bytes, product.flops) == ("copy", 36, 2 * 3 * 2 * 3)
+    assert (product.result, product.bytes, product.flops) == ("new memory", 36, 2 * 3 * 2 * 3)
 
 
 def test_view_copy_and_in_place_are_told_apart():
@@ -38,20 +38,20 @@ def test_view_copy_and_in_place_are_told_apart():
     assert [op.result for op in trace_ops(steps, torch.zeros(2, 3))] == [
         "view",
         "in place",
-        "copy",
+        "new memory",
     ]
 
 
 def test_contiguous_copies_only_when_it_has_to():
     assert trace_ops(torch.Tensor.contiguous, torch.zeros(2, 3)) == []
     ops = trace_ops(torch.Tensor.contiguous, torch.zeros(2, 3).T)
-    assert [op.result for op in ops] == ["copy"]
+    assert [op.result for op in ops] == ["new memory"]
 
 
 def test_the_total_adds_up_flops():
     ops = trace_ops(lambda x: (x @ x.mT) + 1, torch.zeros(2, 3))
     assert ops.flops == 2 * 2 * 3 * 2
-    assert [op.bytes for op in ops if op.result == "copy"] == [16, 16]
+    assert [op.bytes for op in ops if op.result == "new memory"] == [16, 16]
 
 
 def test_keyword_arguments_arrive():
@@ -78,7 +78,7 @@ def test_the_table_has_a_line_per_operation():
     ops = trace_ops(lambda x: x.mT @ x, torch.zeros(2, 3))
     lines = repr(ops).splitlines()
     assert lines[0].split() == ["op", "shape", "stride", "result", "bytes", "FLOPs"]
-    assert lines[2].split() == ["mm", "(3,", "3)", "(3,", "1)", "copy", "36", "36"]
+    assert lines[2].split() == ["mm", "(3,", "3)", "(3,", "1)", "new", "memory", "36", "36"]
 
 
 def test_it_works_on_meta():
@@ -188,6 +188,6 @@ def test_listening_does_not_change_the_path_that_torch_takes(kind, grad):
 def test_a_sparse_tensor_has_no_strides_and_counts_as_if_it_were_dense(layout):
     dense = torch.eye(4)
     made = trace_ops(dense.to_sparse, layout=getattr(torch, layout))[-1]
-    assert (made.shape, made.stride, made.bytes, made.result) == ((4, 4), (), 64, "copy")
+    assert (made.shape, made.stride, made.bytes, made.result) == ((4, 4), (), 64, "new memory")
     product = trace_ops(torch.mm, dense.to_sparse(layout=getattr(torch, layout)), dense)[-1]
     assert (product.stride, product.flops) == ((4, 1), 2 * 4**3)

@@ -49,7 +49,7 @@ def test_bytes_and_flops_are_those_of_the_formulas(case):
     for name, step in wires.steps.items():
         assert step.flops == flops.get(name, 0), name
         assert step.bytes == wires[name].numel() * 8
-        if step.result == "copy":
+        if step.result == "new memory":
             assert step.bytes == new[name], name
     assert wires.flops == sum(flops.values())
 
@@ -69,7 +69,7 @@ def test_splitting_is_a_view_and_concat_a_copy():
         attention(rand(2, 5, 12))
     views = [name for name, step in wires.steps.items() if step.result == "view"]
     assert views == ["q_heads", "k_heads", "v_heads"]
-    assert {step.result for step in wires.steps.values()} == {"view", "copy"}
+    assert {step.result for step in wires.steps.values()} == {"view", "new memory"}
     shared = wires["q"].untyped_storage().data_ptr()
     assert wires["q_heads"].untyped_storage().data_ptr() == shared
     assert (

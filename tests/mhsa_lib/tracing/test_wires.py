@@ -103,7 +103,7 @@ def test_the_table_has_a_line_per_wire():
     assert lines[0].split() == ["wire", "axes", "stride", "result", "bytes", "FLOPs"]
     assert [line.split()[0] for line in lines[1:]] == NAMES
     assert "batch 2, head 3, query 5, key 5" in lines[7]
-    assert lines[7].split()[-3:] == ["copy", "1,200", "1,200"]
+    assert lines[7].split()[-4:] == ["new", "memory", "1,200", "1,200"]
 
 
 def test_a_long_block_keeps_no_tensor_that_is_no_wire():
