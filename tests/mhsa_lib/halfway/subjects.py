@@ -36,9 +36,9 @@ def of_cache(cache: KVCache) -> Any:
 
 
 def a_pass(make: Callable[[], nn.Module], x: Tensor, mask: Any, grad: bool) -> Subject:
-    """One pass of any attention; one in training leaves noise drawn, and its balance loss."""
+    """One pass of any attention; one in training leaves noise drawn."""
     module = make()
-    weights = ModuleState(module, "random", ("route", "balance_loss"))
+    weights = ModuleState(module, "random")
 
     def call() -> Tensor:
         torch.manual_seed(1)
