@@ -155,11 +155,9 @@ def of_context(make: Callable[[], nn.Module], x: Tensor) -> Subject:
 def converted(
     make: Callable[[], nn.Module], x: Tensor, convert: Callable[[Any], Any]
 ) -> Subject:
-    """A conversion, which never changes what it reads."""
+    """A conversion, which never changes what it reads, and draws no random number."""
     source = make()
-    # What makes an attention anew draws numbers for it; converters of other libraries do not.
-    ours = type(source).__module__.startswith("mhsa_lib")
-    weights = ModuleState(source, *["random"] * ours)
+    weights = ModuleState(source)
 
     def after() -> Any:
         return convert(source)(x, mask=masks.causal)
