@@ -72,7 +72,8 @@ def pooled(
     sizes = attention.d_model, attention.n_heads, n_kv_heads
     options = {"d_head": d_head, "d_context": attention.d_context, **stages}
     attend = GroupedAttend(old.scale, old.dropout.p)
-    grouped = GroupedQueryAttention(*sizes, attend=attend, **options)
+    with torch.device("meta"):  # it draws a project, which ours replaces
+        grouped = GroupedQueryAttention(*sizes, attend=attend, **options)
     return grouped.train(attention.training)
 
 

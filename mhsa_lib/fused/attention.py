@@ -114,14 +114,15 @@ class FusedMultiHeadAttention(nn.Module):
         why, repair = "has no fused form", "use the five stages, or replace that stage"
         copying.check_stages(attention, why, repair, _ROTARY)
         project = attention.project
-        fused = cls(
-            attention.d_model,
-            attention.n_heads,
-            n_kv_heads=project.W_K.out_features // attention.d_head,
-            d_head=attention.d_head,
-            d_context=attention.d_context,
-            dropout=attention.attend.dropout.p,
-        ).to(project.W_Q.weight)
+        with torch.device("meta"):  # no number is drawn for weights that are copied
+            fused = cls(
+                attention.d_model,
+                attention.n_heads,
+                n_kv_heads=project.W_K.out_features // attention.d_head,
+                d_head=attention.d_head,
+                d_context=attention.d_context,
+                dropout=attention.attend.dropout.p,
+            )
         for name in _PLACED:
             if hasattr(attention.split, name):
                 setattr(fused, name, copying.copied(getattr(attention.split, name)))
@@ -147,9 +148,10 @@ class FusedMultiHeadAttention(nn.Module):
         copying.check_modules(self, known, "has no form in five stages", fix)
         n_heads, n_kv_heads = self.n_heads, self.n_kv_heads
         widths = {"d_head": self.d_head, "d_context": self.d_context}
-        attention = standard_attention(
-            self.d_model, n_heads, n_kv_heads, dropout=self.dropout, **widths
-        ).to(self.W_O.weight)
+        with torch.device("meta"):
+            attention = standard_attention(
+                self.d_model, n_heads, n_kv_heads, dropout=self.dropout, **widths
+            )
         if self.rotary is not None:
             own = {name: getattr(self, name) for name in _PLACED}
             placed: Any = {n: copying.copied(m) for n, m in own.items() if m is not None}

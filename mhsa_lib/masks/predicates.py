@@ -250,6 +250,9 @@ def _parts(predicate: Predicate, function: Callable[..., Tensor]) -> tuple[Predi
     return (predicate,)
 
 
+_FARTHEST = 2**62  # beyond any text; torch wraps what does not fit 64 bits, also in a sum
+
+
 def _in_band(name: str, band: Band) -> Predicate:
     return Predicate(band, name, Structure(band, exact=True))
 
@@ -270,7 +273,8 @@ def sliding_window(window: int) -> Predicate:
     ·■■
     """
     checks.positive(window=window)
-    return _in_band(f"sliding_window({window})", Band(ahead=0, behind=window - 1))
+    behind = min(window - 1, _FARTHEST)
+    return _in_band(f"sliding_window({window})", Band(ahead=0, behind=behind))
 
 
 def prefix(n: int) -> Predicate:
@@ -284,7 +288,7 @@ def prefix(n: int) -> Predicate:
     ■■■
     """
     checks.positive(n=n)
-    return Predicate(Prefix(n), f"prefix({n})")
+    return Predicate(Prefix(min(n, _FARTHEST)), f"prefix({n})")
 
 
 def key_padding(lengths: Any) -> Predicate:

@@ -215,6 +215,14 @@ class MixtureOfHeadAttention(MultiHeadAttention):
         z = self.concat(self.route(x, q, z))  # <- the idea
         return self.W_O(z)
 
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        before = getattr(self.route, "balance_loss", None)
+        try:
+            return super().__call__(*args, **options)
+        except BaseException:  # behind the router: the loss of a call that failed does not stay
+            self.route.balance_loss = before
+            raise
+
 
 def balance_loss(model: nn.Module) -> Tensor:
     """Return the mean over layers of the ``released_balance`` of the last training pass.

@@ -4,6 +4,7 @@
 import { el } from "../shared/elements.js";
 import { clamp, fixed } from "../shared/numbers.js";
 import { spelled } from "../shared/tokens.js";
+import { turnToFit } from "../shared/upright.js";
 import { HIGHEST } from "./rules.js";
 
 const STEP = 0.25;
@@ -35,12 +36,14 @@ export const ticksAt = (values, up) =>
 export function scoreRow(tokens, { signal, move, choose }) {
   let now = /** @type {number[]} */ ([]);
   const bars = tokens.map(() => el("div", { class: "mhsa-bar" }));
+  const names = tokens.map((token) =>
+    el("span", { class: "mhsa-name", "aria-hidden": "true" }, spelled(token, 6)),
+  );
   const columns = tokens.map((token, k) => {
-    const name = el("span", { class: "mhsa-name", "aria-hidden": "true" }, spelled(token, 6));
     const about = { role: "slider", "aria-orientation": "vertical", class: "mhsa-score" };
     const range = { "aria-valuemin": -HIGHEST, "aria-valuemax": HIGHEST };
     const label = { "aria-label": `score of ${token}` };
-    return el("div", { ...about, ...range, ...label, tabindex: -1 }, bars[k], name);
+    return el("div", { ...about, ...range, ...label, tabindex: -1 }, bars[k], names[k]);
   });
   const rounded = (/** @type {number} */ score) =>
     clamp(Math.round(score * 10) / 10, -HIGHEST, HIGHEST);
@@ -100,5 +103,7 @@ export function scoreRow(tokens, { signal, move, choose }) {
   const many = tokens.length > 10 ? " mhsa-many" : "";
   const about = { class: `mhsa-scores${many}`, role: "group", "aria-label": "scores of all keys" };
   const scale = ticksAt([-HIGHEST, 0, HIGHEST], (score) => score / HIGHEST / 2 + 0.5);
-  return { node: el("div", about, columns, scale), draw };
+  const node = el("div", about, columns, scale);
+  turnToFit(node, names, signal);
+  return { node, draw };
 }

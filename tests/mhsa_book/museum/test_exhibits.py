@@ -10,7 +10,8 @@ from mhsa_book import museum
 from mhsa_book.museum import by_hand, cheap_checks
 from mhsa_book.museum.catalogue import Exhibit
 from mhsa_book.museum.measured import effect
-from mhsa_book.museum.parts import RIGHT, Parts
+from mhsa_book.museum.parts import RIGHT, Parts, run
+from mhsa_book.museum.problems import D_MODEL, inputs, same
 
 ALL = museum.exhibits()
 NAMES = [each.name for each in ALL]
@@ -145,3 +146,35 @@ def test_it_was_found_in_the_wild(exhibit):
 def test_most_were_found_exactly_as_shown():
     exact = [each.name for each in ALL if each.found[0].exact]
     assert len(exact) >= 35
+
+
+def output_of_the_definition(parts: Parts, setting) -> bool:
+    """The check of the weights, carried on to the rows that come out: also as loops."""
+    if not by_hand.the_numbers_of_the_definition(RIGHT, setting):
+        return False  # another setting: these loops do not define it
+    given = inputs(setting, 2, 3, lengths=False)
+    passed, W = run(parts, setting, given), given.W
+    weights, d_head = run(RIGHT, setting, given).weights, D_MODEL // setting.n_heads
+    y = torch.zeros(2, 3, D_MODEL)
+    for b, i, h in torch.cartesian_prod(*map(torch.arange, (2, 3, setting.n_heads))).tolist():
+        columns = slice(h * d_head, (h + 1) * d_head)
+        values = [W.V[columns] @ given.x[b, j] + W.bias_V[columns] for j in range(3)]
+        z = sum(weight * v for weight, v in zip(weights[b, h, i], values, strict=True))
+        y[b, i] += W.O[:, columns] @ z
+    return same(passed.output, y)
+
+
+def test_a_comparison_of_the_output_finds_nine_more_than_one_of_the_weights():
+    """What the museum's page says of its first check, and that its third is then contained."""
+    by_weights, by_output, alone = (
+        {each.name for each in ALL if each.found_by(check)}
+        for check in (
+            by_hand.the_numbers_of_the_definition,
+            output_of_the_definition,
+            cheap_checks.identity_mask_returns_values,
+        )
+    )
+    assert by_weights < by_output
+    assert (len(by_weights), len(by_output)) == (26, 35)
+    assert alone <= by_output
+    assert not alone <= by_weights

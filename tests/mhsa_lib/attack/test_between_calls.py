@@ -3,6 +3,7 @@
 Hypothesis draws a story of events, and a definition in plain products follows it.
 """
 
+import itertools
 import threading
 
 import pytest
@@ -197,6 +198,28 @@ def test_one_program_takes_any_masks_and_lengths(calls, whole, grad, backend):
             y = program(x, mask=MASKS[name][0])
         close(y.detach(), defined(module, *rows(module, x), allowed(name, n)))
         learn(module, "in place")
+
+
+PAIRS = [*itertools.product(sorted(MASKS), repeat=2)]
+
+
+@pytest.mark.parametrize("pair", PAIRS if MANY else [("prefix", "window")], ids="-".join)
+@settings(max_examples=1)
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.integers(1, 40)), min_size=2, max_size=6),
+    st.booleans(),
+)
+def test_one_program_takes_every_pair_of_masks(pair, calls, grad):
+    """Both of a pair are asked for, in turns that Hypothesis draws, each with any length."""
+    torch.manual_seed(0)
+    torch.compiler.reset()
+    module = attention()
+    program = torch.compile(module, backend="aot_eager", dynamic=True)
+    for which, n in [(0, 7), (1, 7), *calls]:
+        x = rand(2, n, 12)
+        with torch.set_grad_enabled(grad):
+            y = program(x, mask=MASKS[pair[which]][0])
+        close(y.detach(), defined(module, *rows(module, x), allowed(pair[which], n)))
 
 
 # --- two tasks -------------------------------------------------------------------------------

@@ -1,10 +1,12 @@
 """A trace and an edit around a cache, and inside of it."""
 
+import functools
+
 import pytest
 import torch
 from torch.testing import assert_close
 
-from mhsa_lib import edit, masks, trace
+from mhsa_lib import KVCache, edit, masks, trace
 from mhsa_lib.cache import kv_cache
 from tests.helpers.drawn import mha, rand
 from tests.mhsa_lib.cache.kinds import each, hooks
@@ -84,3 +86,22 @@ def test_nothing_is_left_when_the_block_ends_or_breaks(attention):
     with kv_cache(attention), trace(attention), edit(attention, "z", double):
         attention(rand(2, 3, 12), mask=masks.causal)
     assert hooks(attention) == 0
+
+
+@each
+@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize("room", [{}, {"max_length": 6}, {"window": 4}])
+def test_what_a_trace_hands_out_may_be_overwritten(attention, inside, room):
+    """The cache goes on from the keys and values that the tokens had."""
+    x, rule = rand(2, 6, 12), masks.sliding_window(4)
+    expected = attention(x, mask=rule)
+    cached = functools.partial(kv_cache, cache=KVCache(**room))
+    outer, inner = (cached, trace) if inside else (trace, cached)
+    found = []
+    with outer(attention) as one, inner(attention) as other:
+        for part in x.split([3, 2, 1], dim=1):
+            found.append(attention(part, mask=rule).clone())
+            with torch.no_grad():
+                for tensor in (other if inside else one).values():
+                    tensor.detach().fill_(9)
+    assert_close(torch.cat(found, dim=1), expected)

@@ -36,9 +36,9 @@ def of_cache(cache: KVCache) -> Any:
 
 
 def a_pass(make: Callable[[], nn.Module], x: Tensor, mask: Any, grad: bool) -> Subject:
-    """One pass of any attention; one in training leaves noise drawn, and its balance loss."""
+    """One pass of any attention; one in training leaves noise drawn."""
     module = make()
-    weights = ModuleState(module, "random", ("route", "balance_loss"))
+    weights = ModuleState(module, "random")
 
     def call() -> Tensor:
         torch.manual_seed(1)
@@ -155,11 +155,9 @@ def of_context(make: Callable[[], nn.Module], x: Tensor) -> Subject:
 def converted(
     make: Callable[[], nn.Module], x: Tensor, convert: Callable[[Any], Any]
 ) -> Subject:
-    """A conversion, which never changes what it reads."""
+    """A conversion, which never changes what it reads, and draws no random number."""
     source = make()
-    # What makes an attention anew draws numbers for it; converters of other libraries do not.
-    ours = type(source).__module__.startswith("mhsa_lib")
-    weights = ModuleState(source, *["random"] * ours)
+    weights = ModuleState(source)
 
     def after() -> Any:
         return convert(source)(x, mask=masks.causal)

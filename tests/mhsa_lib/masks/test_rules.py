@@ -223,3 +223,23 @@ def test_a_thousand_rules_in_a_row_are_asked_and_moved(join):
     assert torch.equal(joined.to(torch.device("cpu")).dense(5, 5), expected)
     assert not joined.fixed
     assert join(joined, masks.causal) == join(functools.reduce(join, rules), masks.causal)
+
+
+@both
+@pytest.mark.parametrize("far", [2**62, 2**62 + 1, 2**63, 2**63 + 1, 2**64, 2**64 + 1, 2**100])
+def test_what_reaches_beyond_any_text_hides_nothing(far):
+    """In 64 bits 2**64 is 0 and 2**63 is negative."""
+    past, all_pairs = torch.ones(5, 5).tril().bool(), torch.ones(5, 5).bool()
+    inside = torch.arange(5) < torch.tensor([3, 5])[:, None]
+    stages, x = MultiHeadAttention(12, 3).double(), rand(2, 5, 12)
+    fused = FusedMultiHeadAttention.from_attention(stages)
+    for mask, allowed in (
+        (masks.sliding_window(far), past),
+        (masks.sliding_window(far) & masks.key_padding([3, 5]), past & inside[:, None, None]),
+        (masks.prefix(far), all_pairs),
+    ):
+        assert torch.equal(mask.dense(5, 5).expand_as(allowed), allowed)
+        expected = stages(x, mask=allowed)
+        for found in (stages(x, mask=mask), fused(x, mask=mask)):
+            torch.testing.assert_close(found, expected)
+    assert masks.sliding_window(far).name == f"sliding_window({far})"

@@ -19,7 +19,7 @@ MUTANTS = [
            "window - 1", "window",
            "masks/predicates"),
     Mutant("a window reaches ahead", "predicates.sliding_window",
-           "Band(ahead=0, behind=window - 1)", "Band(behind=window - 1)",
+           "Band(ahead=0, behind=behind)", "Band(behind=behind)",
            "masks/predicates"),
     Mutant("prefix off by one", "Prefix.__call__",
            "key < self.n", "key <= self.n",

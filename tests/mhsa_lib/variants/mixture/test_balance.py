@@ -59,6 +59,26 @@ def test_only_training_leaves_a_balance_loss_and_it_is_of_the_last_pass():
     assert balance_loss(layer) != first
 
 
+@pytest.mark.parametrize("part", ["concat", "W_O", ""])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_call_that_fails_behind_the_router_leaves_the_balance_loss(part, error):
+    layer, x = attention(), rand(2, 5, 12)
+
+    def fail(*_):
+        raise error("behind the router")
+
+    for earlier in (False, True):
+        if earlier:
+            layer(x)
+        before = layer.route.balance_loss
+        handle = layer.get_submodule(part).register_forward_hook(fail)
+        with pytest.raises(error, match="behind the router"):
+            layer(10 * x)
+        handle.remove()
+        assert (before is not None) == earlier
+        assert layer.route.balance_loss is before
+
+
 def test_the_balance_loss_of_a_model_is_the_mean_over_its_layers():
     layers = nn.Sequential(attention(), nn.LayerNorm(12).double(), attention(n_active=3))
     layers(rand(2, 5, 12))
