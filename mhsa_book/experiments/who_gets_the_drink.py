@@ -98,7 +98,7 @@ def sets() -> dict[str, list[Head]]:
 
 
 def hows(template: str) -> tuple[str, ...]:
-    """Ways to switch off: names that begin a sentence differ in length, so none is resampled."""
+    """Ways to switch off: names that begin a sentence differ in length, so are not drawn."""
     return ("mean",) if template.startswith("{}") else ("mean", "resample")
 
 
