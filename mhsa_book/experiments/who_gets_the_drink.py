@@ -1,77 +1,102 @@
 """Which heads of SmolLM2 find out who gets the drink, and does that hold for other sentences?
 
 "When Mary and John went to the store, John gave a drink to": the right name is the one that is
-named once. Two sets of heads that find it, and three that argue against it, were chosen by an
-earlier measurement on sentences of this template. Here every head is switched off alone on the
-28 prompts of the first figure, and the sets on names and templates that chose nothing.
+named once. Two sets of heads that find it, and three heads that argue against it, were chosen
+by an earlier measurement, on sentences of this template alone. Here every head is switched off
+alone, sets are chosen once more by a rule on one half of the prompts, and all sets are reported
+on names and templates that chose nothing, beside sets that are drawn.
 
-``python -m mhsa_book.experiments.who_gets_the_drink`` runs it, in some five minutes, and stores
-every prompt's numbers with the commit of this file.
+A head is switched off in three ways: by its mean over sentences of the same kind, by what it
+found in one of them, which is drawn ("resample"), and by what it found in a sentence in which a
+third person gives, so that nobody is named twice ("resample, a third gives").
+
+``python -m mhsa_book.experiments.who_gets_the_drink`` runs it, goes on where it was stopped,
+and stores every prompt's numbers with the commit of this file.
 
 Source: Wang et al., "Interpretability in the Wild", arXiv 2211.00593.
 """
 
 import datetime
-import json
 import random
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from functools import cache, partial
 from itertools import combinations
-from multiprocessing import get_context
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from mhsa_book import models, results
-from mhsa_book.experiments import running
+from mhsa_book import models
+from mhsa_book.experiments import running, units
 from mhsa_book.models.language_model import LanguageModel
 from mhsa_book.models.smollm2 import SHA256
 from mhsa_book.models.switching import Head
-from mhsa_book.results import bootstrap
-from mhsa_book.results.whole import write_whole
+from mhsa_book.results import who_gets_the_drink as results
+from mhsa_book.results.who_gets_the_drink import HOWS, MEAN, RESAMPLE, THIRD, Found
 from mhsa_lib.tracing.editing import edit
 
-FILE = Path(results.__file__).parent / "data" / "who_gets_the_drink.json"
+TEMPLATES = {
+    "store": "When {} and {} went to the store, {} gave a drink to",
+    "giver first": "When {} and {} went to the store, {} gave a drink to",
+    "station": "After {} and {} left the station, {} handed the ticket to",
+    "school": "Yesterday {} and {} worked together at school, and {} wrote a letter to",
+    "garden": "{} and {} had a long talk in the garden. Then {} gave the book to",
+}
+"""In "giver first" whoever gives is named first of the two, in all others second."""
 
-STORE = "When {} and {} went to the store, {} gave a drink to"
-STATION = "After {} and {} left the station, {} handed the ticket to"
-SCHOOL = "Yesterday {} and {} worked together at school, and {} wrote a letter to"
-GARDEN = "{} and {} had a long talk in the garden. Then {} gave the book to"
-TEMPLATES = {"store": STORE, "station": STATION, "school": SCHOOL, "garden": GARDEN}
+PAGE_NAMES = ["Alice", "Tom", "Anna", "James", "Sarah", "David", "Emma", "Peter"]
+PAGE_NAMES += ["Lucy", "Paul", "Kate", "Mark", "Helen", "Jack"]
+"""Those on which the sets of the first page were chosen."""
 
-FOUND_ON = ["Alice", "Tom", "Anna", "James", "Sarah", "David", "Emma", "Peter"]
-FOUND_ON += ["Lucy", "Paul", "Kate", "Mark", "Helen", "Jack"]
-HELD_OUT = ["George", "Laura", "Henry", "Susan", "Robert", "Nancy", "Daniel", "Julia"]
+CHOOSING = ["Alice", "Tom", "Anna", "James", "Sarah", "David", "Peter"]
+OTHER_HALF = ["Emma", "Lucy", "Paul", "Kate", "Mark", "Helen", "Jack"]
+HELD_OUT = ["William", "Jane", "Charles", "Elizabeth", "Arthur", "Emily", "Simon", "Marie"]
+"""Like those of ``CHOOSING`` one token each, also where they begin a sentence, because texts
+that are drawn from have to be as long as the prompt."""
+
 FIRST_PAGE = ("Mary", "John")
 
 SIX: list[Head] = [(23, 3), (20, 0), (18, 0), (19, 2), (17, 4), (16, 0)]
 THREE: list[Head] = [(29, 0), (24, 4), (23, 1)]
-SETS = {"four": SIX[:4], "six": SIX, "three negative": THREE}
+PAGE_SETS = {"four": SIX[:4], "six": SIX, "three negative": THREE}
 
 PREDICTIONS = (
-    "Of all heads L23H3, of the four, costs most when it is off alone.",
-    "Without L29H0, without L24H4 and without L23H1 the right name is further ahead.",
-    "On held-out names and the templates store, station and school, the right name leads on "
-    "fewer than half of the prompts without the four, and without the six.",
-    "There the right name becomes likelier without the three negative heads.",
-    "There it leads on at least nine of ten prompts without any six heads drawn at random.",
-    "On the template garden the model hardly knows the answer, so heads have little to lose.",
+    "Of all 270 heads L23H3 costs most when it is off alone, on the half that chose nothing.",
+    "Without L29H0, without L24H4 and without L23H1, each alone, the right name is further "
+    "ahead there.",
+    "Of the six heads that cost most on the choosing half, three or more are among the six of "
+    "the first page.",
+    "At their mean, the four leave the right name ahead on fewer than half of the held-out "
+    "prompts, and so do the six, on every template that the model knows.",
+    "Resampled from sentences of the same kind, the six leave it ahead on more than half, "
+    "because these sentences agree in which of the two names comes first.",
+    "Resampled from sentences in which a third person gives, the six leave it ahead on fewer "
+    "than three quarters.",
+    "Without the three negative heads the right name is likelier, in all three ways.",
+    "Without any of the ten sets of six that are drawn it leads on nine of ten or more, in all "
+    "three ways.",
+    "The template garden the model does not know, because there the right name is the first "
+    "token, at which most heads rest.",
 )
 KNOWS = 0.9
 """Share of prompts on which the right name leads, from which on a model knows the answer."""
+
+FIRST_LAYERS = range(0, 30, 5)
+"""Heads are switched off alone in units of five layers."""
 
 Names = tuple[str, str]
 """The name that is named once, which is right, and the name of who gives."""
 
 
-def ring(names: list[str]) -> list[Names]:
+def ring(names: Sequence[str]) -> list[Names]:
     """Each name with the next, in both orders.
 
     >>> ring(["Ann", "Ben", "Cleo"])[:3]
     [('Ann', 'Ben'), ('Ben', 'Ann'), ('Ben', 'Cleo')]
     """
-    beside = zip(names, names[1:] + names[:1], strict=True)
+    beside = zip(names, [*names[1:], *names[:1]], strict=True)
     return [pair for a, b in beside for pair in ((a, b), (b, a))]
 
 
@@ -80,173 +105,223 @@ def held_out() -> list[Names]:
     return [(a, b) if i % 2 else (b, a) for i, (a, b) in enumerate(combinations(HELD_OUT, 2))]
 
 
-def prompts(template: str, pairs: list[Names]) -> list[str]:
-    """One for each pair; the right name always comes first, which is a limit of all this.
+def prompt(template: str, names: Names, gives: str | None = None) -> str:
+    """A sentence in which the second of two names gives, or a third.
 
-    >>> prompts(STORE, [("Mary", "John")])
-    ['When Mary and John went to the store, John gave a drink to']
+    >>> prompt("store", ("Mary", "John"))
+    'When Mary and John went to the store, John gave a drink to'
+    >>> prompt("giver first", ("Mary", "John"), "Ann")
+    'When John and Mary went to the store, Ann gave a drink to'
     """
-    return [template.format(a, b, b) for a, b in pairs]
+    right, wrong = names
+    both = (wrong, right) if template == "giver first" else (right, wrong)
+    return TEMPLATES[template].format(*both, gives or wrong)
 
 
-def sets() -> dict[str, list[Head]]:
-    """The sets that are switched off: the chosen, and four draws of six of the other heads."""
-    chosen = {*SIX, *THREE}
-    others = [(i, j) for i in range(30) for j in range(9) if (i, j) not in chosen]
-    draws = {f"random {n}": sorted(random.Random(n).sample(others, 6)) for n in range(1, 5)}
-    return SETS | draws
+def sources(template: str, how: str, names: Sequence[str] = CHOOSING) -> list[str]:
+    """The sentences from which what stands in for a head is taken: none is a prompt.
+
+    >>> sources("store", "resample, a third gives")[0]
+    'When Alice and Tom went to the store, Anna gave a drink to'
+    """
+    third = [*names[2:], *names[:2]] if how == THIRD else [None] * len(names)
+    gives = [name for name in third for _ in range(2)]
+    pairs = ring(names)
+    return [prompt(template, pair, name) for pair, name in zip(pairs, gives, strict=True)]
 
 
-def hows(template: str) -> tuple[str, ...]:
-    """Ways to switch off: names that begin a sentence differ in length, so are not drawn."""
-    return ("mean",) if template.startswith("{}") else ("mean", "resample")
+def drawn(n: int) -> list[int]:
+    """For each of n prompts the source that is drawn, the same in every set and template."""
+    return random.Random(0).choices(range(2 * len(CHOOSING)), k=n)
 
 
-def chances(lm: LanguageModel, template: str, pairs: list[Names]) -> list[list[float]]:
-    """For every pair the probabilities of the right name and of the wrong one."""
-    found = []
-    for prompt, names in zip(prompts(template, pairs), pairs, strict=True):
-        p = lm.logits(prompt)[-1].softmax(dim=-1)
-        found.append([round(p[lm.id(f" {name}")].item(), 6) for name in names])
+def page_sets() -> dict[str, list[Head]]:
+    """Sets known beforehand: the page's, and six others, anywhere and in the same layers."""
+    layers = sorted({layer for layer, _ in SIX})
+    others = [(i, j) for i in range(30) for j in range(9) if (i, j) not in {*SIX, *THREE}]
+    draws: dict[str, list[Head]] = {}
+    for n in range(1, 6):
+        at_random = random.Random(n)
+        draws[f"anywhere {n}"] = sorted(at_random.sample(others, 6))
+        of_layers = [[head for head in others if head[0] == layer] for layer in layers]
+        draws[f"same layers {n}"] = [at_random.choice(heads) for heads in of_layers]
+    return PAGE_SETS | draws
+
+
+class Prompts:
+    """Texts of one length, in the model at once, with the stream in front of every layer.
+
+    ``LanguageModel`` takes one text at a time, which is three times as slow. Raises
+    ``ValueError`` for texts of different lengths.
+    """
+
+    def __init__(self, lm: LanguageModel, texts: Sequence[str], names: Sequence[Names]) -> None:
+        ids = [lm.ids(text) for text in texts]
+        if len({len(each) for each in ids}) > 1:
+            raise ValueError(
+                f"the texts have {sorted({len(each) for each in ids})} tokens; choose names "
+                f"that are one token where they stand."
+            )
+        self._decoder = lm._runner.decoder
+        self._answers = torch.tensor([[lm.id(f" {name}") for name in pair] for pair in names])
+        x, self._streams = self._decoder.embed(torch.tensor(ids)), list[Tensor]()
+        for layer in self._decoder.layers:
+            self._streams.append(x)
+            x = layer(x)
+        self._streams.append(x)
+
+    def log_chances(self, heads: Iterable[Head] = (), instead: Any = None) -> list[list[float]]:
+        """For every prompt the log-probabilities of the right name and of the wrong one.
+
+        ``instead`` is what stands in for the z of heads that are off, (text, layer, head,
+        token, d_head), with sizes of 1 where it is the same for all.
+        """
+        heads, layers = [*heads], [*self._decoder.layers]
+        first = min((layer for layer, _ in heads), default=len(layers))
+        x = self._streams[first]
+        for i in range(first, len(layers)):
+            off = [head for layer, head in heads if layer == i]
+            attention: Any = layers[i].attention
+            with edit(attention, "z", _off(off, instead[:, i])) if off else nullcontext():
+                x = layers[i](x)
+        chances = self._decoder.unembed(x[:, -1]).log_softmax(dim=-1)
+        return [[round(p, 4) for p in row] for row in chances.gather(1, self._answers).tolist()]
+
+
+def _off(heads: list[int], instead: Tensor) -> Callable[[Tensor], Tensor]:
+    def change(z: Tensor) -> Tensor:
+        changed = z.clone()
+        changed[:, heads] = instead[:, heads]
+        return changed
+
+    return change
+
+
+def found_in(lm: LanguageModel, texts: Sequence[str]) -> Tensor:
+    """The z of every head, (text, layer, head, token, d_head)."""
+    return torch.stack([lm.heads(text) for text in texts])
+
+
+def stands_in(z: Tensor, how: str, n: int) -> Tensor:
+    """What stands in for heads that are off in each of n prompts, from their z in sources."""
+    return z.mean(dim=(0, 3), keepdim=True) if how == MEAN else z[drawn(n)]
+
+
+def one_by_one(lm: LanguageModel, layers: Iterable[int]) -> dict[str, Any]:
+    """What each head of some layers, off alone, changes in the logit difference.
+
+    Of right minus wrong, first for the 14 prompts that choose, then for 14 of other names; at
+    the mean over the sentences that choose.
+    """
+    pairs = ring(CHOOSING) + ring(OTHER_HALF)
+    both = Prompts(lm, [prompt("store", pair) for pair in pairs], pairs)
+    instead = stands_in(found_in(lm, sources("store", MEAN)), MEAN, len(pairs))
+
+    def ahead(*heads: Head) -> list[float]:
+        return [right - wrong for right, wrong in both.log_chances(heads, instead)]
+
+    whole, found = ahead(), dict[str, list[float]]()
+    for head in [(layer, j) for layer in layers for j in range(lm.n_heads)]:
+        changed = zip(ahead(head), whole, strict=True)
+        found[results.name(head)] = [round(after - before, 3) for after, before in changed]
     return found
+
+
+def sets_off(
+    lm: LanguageModel, template: str, how: str, sets: dict[str, list[Head]]
+) -> dict[str, Any]:
+    """Log-chances of the held-out names with every head on, and with every set off."""
+    pairs = held_out()
+    prompts = Prompts(lm, [prompt(template, pair) for pair in pairs], pairs)
+    instead = stands_in(found_in(lm, sources(template, how)), how, len(pairs))
+    off = {name: prompts.log_chances(heads, instead) for name, heads in sets.items()}
+    return {results.ALL_ON: prompts.log_chances()} | off
+
+
+def first_page(lm: LanguageModel, how: str) -> dict[str, Any]:
+    """Log-chances of Mary and John in the sentence of the first page, one for each source.
+
+    Its mean is over the page's 28 sentences. The other sources are those of all templates.
+    """
+    texts = sources("store", how, PAGE_NAMES if how == MEAN else CHOOSING)
+    z = found_in(lm, texts)
+    instead = stands_in(z, MEAN, 1) if how == MEAN else z
+    sentence = prompt("store", FIRST_PAGE)
+    page = Prompts(lm, [sentence] * len(instead), [FIRST_PAGE] * len(instead))
+    sets = PAGE_SETS | {"nine": SIX + THREE, "L24H4": [(24, 4)]}
+    off = {name: page.log_chances(heads, instead) for name, heads in sets.items()}
+    return {results.ALL_ON: page.log_chances()[:1]} | off
+
+
+@cache
+def _model() -> LanguageModel:
+    return models.load("SmolLM2-135M")
 
 
 @torch.no_grad()
-def one_by_one(lm: LanguageModel) -> dict[str, list[float]]:
-    """What each head, off alone, changes in the logit difference, right minus wrong.
-
-    The z of the head is its mean over all tokens of the same 28 prompts, as ``lm.without`` has
-    it with how="mean". All prompts go at once, and only through the layers behind the head.
-    """
-    pairs = ring(FOUND_ON)
-    texts = prompts(STORE, pairs)
-    means = torch.stack([lm.heads(text) for text in texts]).mean(dim=(0, 3))
-    names = torch.tensor([[lm.id(f" {name}") for name in pair] for pair in pairs])
-    decoder = lm._runner.decoder  # lm takes one text at a time, which is three times as slow
-
-    def behind(x: torch.Tensor, first: int) -> torch.Tensor:
-        for layer in decoder.layers[first:]:
-            x = layer(x)
-        right, wrong = decoder.unembed(x[:, -1]).gather(1, names).T
-        return right - wrong
-
-    x = decoder.embed(torch.tensor([lm.ids(text) for text in texts]))
-    whole, found = behind(x, 0), dict[str, list[float]]()
-    for i in range(lm.n_layers):
-        layer: Any = decoder.layers[i]
-        for head in range(lm.n_heads):
-
-            def off(z: torch.Tensor, mean: torch.Tensor = means[i, head], h: int = head) -> Any:
-                changed = z.clone()
-                changed[:, h] = mean
-                return changed
-
-            with edit(layer.attention, "z", off):
-                change = behind(x, i) - whole
-            found[f"L{i}H{head}"] = [round(value, 4) for value in change.tolist()]
-        x = layer(x)
-    return {"all on": [round(value, 4) for value in whole.tolist()]} | found
-
-
-def sets_off(lm: LanguageModel, template: str) -> dict[str, Any]:
-    """Chances of the held-out names with every set off, by its mean and by resampling."""
-    pairs, texts = held_out(), prompts(template, ring(FOUND_ON[:6]))
-    found: dict[str, Any] = {"all on": chances(lm, template, pairs)}
-    for how in hows(template):
-        for name, heads in sets().items():
-            with lm.without(heads, how=how, over=texts):
-                found[f"{name}, {how}"] = chances(lm, template, pairs)
-    return found
-
-
-def first_page(lm: LanguageModel) -> dict[str, list[float]]:
-    """Chances of Mary and John in the sentence of the first page."""
-    over, found = prompts(STORE, ring(FOUND_ON)), {}
-    off = SETS | {"none": [], "nine": SIX + THREE, "L24H4": [(24, 4)]}
-    for name, heads in off.items():
-        with lm.without(heads, how="mean", over=over):
-            found[name] = chances(lm, STORE, [FIRST_PAGE])[0]
-    return found
-
-
-def measured(part: str) -> Any:
-    """One part: "heads", "first page", or the name of a template."""
-    torch.set_num_threads(1)
-    lm = models.load("SmolLM2-135M")
+def measured(sets: dict[str, list[Head]], key: tuple[Any, ...]) -> dict[str, Any]:
+    """One part: ("heads", first of five layers), ("page", way) or (template, way)."""
+    part, which = key
     if part == "heads":
-        return one_by_one(lm)
-    return first_page(lm) if part == "first page" else sets_off(lm, TEMPLATES[part])
+        return one_by_one(_model(), range(which, which + 5))
+    return (
+        first_page(_model(), which) if part == "page" else sets_off(_model(), part, which, sets)
+    )
 
 
-def interval(values: list[float]) -> list[float]:
-    """Mean, and the ends of a 95 % interval by drawing prompts again."""
-    return [round(x, 4) for x in bootstrap.mean(torch.tensor(values), torch.ones(len(values)))]
+def by_rule(heads: dict[str, list[float]]) -> dict[str, list[Head]]:
+    """The six heads that cost most on the half that chooses, and the three that help most."""
+    half = len(ring(CHOOSING))
+    means = {name: sum(changes[:half]) / half for name, changes in heads.items()}
+    ranked = [results.head(name) for name in sorted(means, key=lambda name: means[name])]
+    return {"six by rule": ranked[:6], "three by rule": ranked[:-4:-1]}
 
 
-def summary(found: list[list[float]]) -> dict[str, Any]:
-    """How often the right name leads, with Wilson's interval, and how likely it is."""
-    from scipy.stats import binomtest
+def verdicts(found: Found) -> tuple[bool, ...]:
+    """Which of the predictions came true, in their order."""
+    known = [t for t in TEMPLATES if found.leads(t).mean >= KNOWS]
+    alone = {name: found.alone(name).mean for name in found.heads}
+    draws = [name for name in found.sets if name[-1].isdigit()]
+    ways = [(template, how) for template in known for how in HOWS]
 
-    n_right = sum(right > wrong for right, wrong in found)
-    ends = binomtest(n_right, len(found)).proportion_ci(method="wilson")
-    leads = [round(x, 4) for x in (n_right / len(found), ends.low, ends.high)]
-    return {"leads": leads, "p": interval([right for right, _ in found])}
+    def leads(name: str, how: str) -> list[float]:
+        return [found.leads(template, name, how).mean for template in known]
 
-
-def said(heads: dict[str, Any], held: dict[str, Any]) -> list[str]:
-    """What came of the predictions, and where nothing can be said."""
-    alone = {name: value for name, value in heads.items() if name != "all on"}
-    costliest = sorted(alone, key=lambda name: alone[name][0])[:5]
-    helped = [name for name in alone if alone[name][1] > 0]
-    found = [
-        f"Off alone, these cost most: {', '.join(costliest)}.",
-        f"Without each of {len(helped)} heads alone the right name is further ahead.",
-    ]
-    for template, by_set in held.items():
-        share = by_set["all on"]["leads"][0]
-        if share < KNOWS:
-            found.append(
-                f"{template}: the right name leads on {share:.0%} of the prompts with every "
-                f"head on; the model hardly knows the answer, so nothing is said of heads."
-            )
-            continue
-        for how in hows(TEMPLATES[template]):
-            leads = {name: by_set[f"{name}, {how}"]["leads"][0] for name in sets()}
-            drawn = min(value for name, value in leads.items() if "random" in name)
-            likelier = by_set[f"three negative, {how}"]["p"][1] > by_set["all on"]["p"][2]
-            found.append(
-                f"{template}, {how}: the right name leads on {leads['four']:.0%} without the "
-                f"four, {leads['six']:.0%} without the six, and on at least {drawn:.0%} with "
-                f"six drawn heads off; without the three negative heads it is "
-                f"{'' if likelier else 'not clearly '}likelier."
-            )
-    return found
+    six = found.sets["six by rule"]
+    return (
+        min(alone, key=lambda name: alone[name]) == "L23H3",
+        all(found.alone(results.name(head)).low > 0 for head in THREE),
+        sum(head in SIX for head in map(tuple, six)) >= 3,
+        max(leads("four", MEAN) + leads("six", MEAN)) < 1 / 2,
+        min(leads("six", RESAMPLE)) > 1 / 2,
+        max(leads("six", THIRD)) < 3 / 4,
+        all(found.gain(template, "three negative", how).low > 0 for template, how in ways),
+        all(min(leads(name, how)) >= KNOWS for name in draws for how in HOWS),
+        "garden" not in known,
+    )
 
 
-def main() -> None:
-    """Measure everything, in two processes, and store it."""
-    commit, began = running.predictions_commit(Path(__file__)), perf_counter()
-    parts = ["heads", *TEMPLATES, "first page"]
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        raw = dict(zip(parts, pool.map(measured, parts), strict=True))
-    heads = {name: interval(values) for name, values in raw["heads"].items()}
-    held = {t: {k: summary(v) for k, v in raw[t].items()} for t in TEMPLATES}
-    seconds = {"seconds": round(perf_counter() - began), "processes": 2}
-    whole = {
-        "predictions": PREDICTIONS,
-        "commit": commit,
-        "date": datetime.date.today().isoformat(),
-        "machine": running.machine() | seconds,
-        "model": SHA256,
-        "sets": sets(),
-        "said": said(heads, held),
-        "heads": heads,
-        "held out": held,
-        "first page": raw.pop("first page"),
-        "raw": raw,
-    }
-    write_whole(FILE, json.dumps(whole, separators=(",", ":")).replace('},"', '},\n"') + "\n")
+def run(folder: Path, n_processes: int = 2) -> Found:
+    """Measure what is not yet kept in ``folder``, and put all of it together."""
+    commit = running.predictions_commit(Path(__file__))
+    folder, do = folder / f"who_gets_the_drink-{commit[:12]}", units.done
+    keys: list[Any] = [("heads", layer) for layer in FIRST_LAYERS]
+    parts = do(partial(measured, {}), keys, folder, n_processes=n_processes)
+    seconds = sum(part.pop("seconds") for part in parts.values())
+    heads = {name: changes for key in keys for name, changes in parts[key].items()}
+    sets = page_sets() | by_rule(heads)
+    keys = [(part, how) for part in (*TEMPLATES, "page") for how in HOWS]
+    parts = do(partial(measured, sets), keys, folder, n_processes=n_processes)
+    seconds += sum(part.pop("seconds") for part in parts.values())
+    of = {part: {how: parts[part, how] for how in HOWS} for part, _ in keys}
+    page = of.pop("page")
+    date = datetime.date.today().isoformat()
+    machine = running.machine() | {"seconds": round(seconds), "processes": n_processes}
+    return Found(PREDICTIONS, commit, date, machine, SHA256, sets, heads, of, page)
 
 
 if __name__ == "__main__":
-    main()
+    stored = run(Path("build/experiments"))
+    results.save(stored)
+    for prediction, came_true in zip(PREDICTIONS, verdicts(stored), strict=True):
+        print("true: " if came_true else "FALSE:", prediction)
