@@ -75,7 +75,7 @@ PREDICTIONS = (
     "Resampled from sentences in which a third person gives, the six leave it ahead on fewer "
     "than three quarters.",
     "Without the three negative heads the right name is likelier, in all three ways.",
-    "Without any of the ten sets of six that are drawn it leads on nine of ten or more, in all "
+    "Without any of the six sets of six that are drawn it leads on nine of ten or more, in all "
     "three ways.",
     "The template garden the model does not know, because there the right name is the first "
     "token, at which most heads rest.",
@@ -140,7 +140,7 @@ def page_sets() -> dict[str, list[Head]]:
     layers = sorted({layer for layer, _ in SIX})
     others = [(i, j) for i in range(30) for j in range(9) if (i, j) not in {*SIX, *THREE}]
     draws: dict[str, list[Head]] = {}
-    for n in range(1, 6):
+    for n in range(1, 4):
         at_random = random.Random(n)
         draws[f"anywhere {n}"] = sorted(at_random.sample(others, 6))
         of_layers = [[head for head in others if head[0] == layer] for layer in layers]
@@ -210,10 +210,10 @@ def stands_in(z: Tensor, how: str, n: int) -> Tensor:
 def one_by_one(lm: LanguageModel, layers: Iterable[int]) -> dict[str, Any]:
     """What each head of some layers, off alone, changes in the logit difference.
 
-    Of right minus wrong, first for the 14 prompts that choose, then for 14 of other names; at
-    the mean over the sentences that choose.
+    Of right minus wrong, first for the prompts that choose, then for those of other names, in
+    each of which one name is right; at the mean over the sentences that choose.
     """
-    pairs = ring(CHOOSING) + ring(OTHER_HALF)
+    pairs = ring(CHOOSING)[::2] + ring(OTHER_HALF)[::2]
     both = Prompts(lm, [prompt("store", pair) for pair in pairs], pairs)
     instead = stands_in(found_in(lm, sources("store", MEAN)), MEAN, len(pairs))
 
@@ -271,7 +271,7 @@ def measured(sets: dict[str, list[Head]], key: tuple[Any, ...]) -> dict[str, Any
 
 def by_rule(heads: dict[str, list[float]]) -> dict[str, list[Head]]:
     """The six heads that cost most on the half that chooses, and the three that help most."""
-    half = len(ring(CHOOSING))
+    half = len(CHOOSING)
     means = {name: sum(changes[:half]) / half for name, changes in heads.items()}
     ranked = [results.head(name) for name in sorted(means, key=lambda name: means[name])]
     return {"six by rule": ranked[:6], "three by rule": ranked[:-4:-1]}
