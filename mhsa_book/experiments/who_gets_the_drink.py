@@ -34,7 +34,9 @@ from mhsa_book.models.language_model import LanguageModel
 from mhsa_book.models.smollm2 import SHA256
 from mhsa_book.models.switching import Head
 from mhsa_book.results import who_gets_the_drink as results
-from mhsa_book.results.who_gets_the_drink import HOWS, MEAN, RESAMPLE, THIRD, Found
+from mhsa_book.results.bootstrap import Interval
+from mhsa_book.results.tables import Table
+from mhsa_book.results.who_gets_the_drink import ALL_ON, HOWS, MEAN, RESAMPLE, THIRD, Found
 from mhsa_lib.tracing.editing import edit
 
 TEMPLATES = {
@@ -235,7 +237,7 @@ def sets_off(
     prompts = Prompts(lm, [prompt(template, pair) for pair in pairs], pairs)
     instead = stands_in(found_in(lm, sources(template, how)), how, len(pairs))
     off = {name: prompts.log_chances(heads, instead) for name, heads in sets.items()}
-    return {results.ALL_ON: prompts.log_chances()} | off
+    return {ALL_ON: prompts.log_chances()} | off
 
 
 def first_page(lm: LanguageModel, how: str) -> dict[str, Any]:
@@ -250,7 +252,7 @@ def first_page(lm: LanguageModel, how: str) -> dict[str, Any]:
     page = Prompts(lm, [sentence] * len(instead), [FIRST_PAGE] * len(instead))
     sets = PAGE_SETS | {"nine": SIX + THREE, "L24H4": [(24, 4)]}
     off = {name: page.log_chances(heads, instead) for name, heads in sets.items()}
-    return {results.ALL_ON: page.log_chances()[:1]} | off
+    return {ALL_ON: page.log_chances()[:1]} | off
 
 
 @cache
@@ -281,7 +283,6 @@ def verdicts(found: Found) -> tuple[bool, ...]:
     """Which of the predictions came true, in their order."""
     known = [t for t in TEMPLATES if found.leads(t).mean >= KNOWS]
     alone = {name: found.alone(name).mean for name in found.heads}
-    draws = [name for name in found.sets if name[-1].isdigit()]
     ways = [(template, how) for template in known for how in HOWS]
 
     def leads(name: str, how: str) -> list[float]:
@@ -296,9 +297,71 @@ def verdicts(found: Found) -> tuple[bool, ...]:
         min(leads("six", RESAMPLE)) > 1 / 2,
         max(leads("six", THIRD)) < 3 / 4,
         all(found.gain(template, "three negative", how).low > 0 for template, how in ways),
-        all(min(leads(name, how)) >= KNOWS for name in draws for how in HOWS),
+        all(min(leads(name, how)) >= KNOWS for name in drawn_sets(found) for how in HOWS),
         "garden" not in known,
     )
+
+
+def drawn_sets(found: Found) -> list[str]:
+    """Names of the sets of six that were drawn."""
+    return [name for name in found.sets if name[-1].isdigit()]
+
+
+def table(found: Found) -> Table:
+    """A row for every template and way: the planned comparisons, with their intervals."""
+    rows = []
+    for template in TEMPLATES:
+        for how in HOWS:
+            leads = partial(found.leads, template, how=how)
+            drawn_leads = [leads(name).mean for name in drawn_sets(found)]
+            shares = [_share(leads(name)) for name in ("four", "six", "six by rule")]
+            spread = f"{min(drawn_leads):.2f} to {max(drawn_leads):.2f}"
+            gain = found.gain(template, "three negative", how)
+            rows.append(
+                (f"{template}, {how}", _share(leads(ALL_ON)), *shares, spread, str(gain))
+            )
+    head = ("template, way", "all on", "four off", "six off", "six by rule off")
+    head += ("six drawn sets off", "three negative off")
+    caption = (
+        "Share of 28 held-out prompts on which the right name leads, with Wilson's 95 % "
+        "interval; of the drawn sets the lowest and the highest share. Last column: how much "
+        "likelier the right name becomes, with a bootstrap interval over prompts."
+    )
+    return Table(caption, head, tuple(rows))
+
+
+def _share(interval: Interval) -> str:
+    return f"{interval.mean:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+
+
+def part(found: Found) -> list[tuple[str, str, str]]:
+    """A twentieth of all templates, ways and sets: both ways to resample in every template."""
+    ways = [(template, how) for template in TEMPLATES for how in HOWS if how != MEAN]
+    ways += [("store", MEAN), ("school", MEAN)]
+    names = [*found.sets]
+    return [(*way, names[3 * i % len(names)]) for i, way in enumerate(ways)]
+
+
+def again(
+    lm: LanguageModel, found: Found, cells: Iterable[tuple[str, str, str]], at: int = 0
+) -> float:
+    """Measure one prompt of some cells again, and return the largest difference.
+
+    Here ``lm.without`` switches the heads off, one text at a time. The run did not use it.
+    """
+    pair, differences = held_out()[at], []
+    for template, how, name in cells:
+        texts = sources(template, how)
+        over = texts if how == MEAN else [texts[drawn(len(held_out()))[at]]]
+        heads = [(layer, head) for layer, head in found.sets[name]]
+        with lm.without(heads, "mean" if how == MEAN else "resample", over):
+            chances = lm.logits(prompt(template, pair))[-1].log_softmax(dim=-1)
+        stored = found.held_out[template][how][name][at]
+        differences += [
+            abs(chances[lm.id(f" {each}")].item() - value)
+            for each, value in zip(pair, stored, strict=True)
+        ]
+    return max(differences)
 
 
 def run(folder: Path, n_processes: int = 2) -> Found:

@@ -16,7 +16,7 @@ NAMES = {
     for entry in LISTED
     if entry["file"].startswith("notebooks/")
 }
-# Of the appendix the names begin with a letter: a1_…
+# Names of the appendix and of lab notes begin with a letter: a1_…, lab_01_…
 CHAPTERS = {path.stem: read(path) for path in notebooks() if path.stem[0].isdigit()}
 
 

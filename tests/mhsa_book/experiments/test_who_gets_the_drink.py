@@ -1,8 +1,9 @@
 """What is stored of the heads that find who gets the drink comes out again, another way."""
 
 import json
-import re
-from math import sqrt
+from dataclasses import replace
+from itertools import chain
+from math import exp, log, sqrt
 from pathlib import Path
 from statistics import fmean
 
@@ -11,16 +12,16 @@ import torch
 
 from mhsa_book import models
 from mhsa_book.experiments import who_gets_the_drink as drink
+from mhsa_book.models.smollm2 import SHA256
+from mhsa_book.results import who_gets_the_drink as results
+from mhsa_book.results.who_gets_the_drink import ALL_ON, HOWS, MEAN, RESAMPLE, THIRD, Found
 from mhsa_book.widgets.nine_heads import cases
-from tests.architecture.library import TREE
 from tests.helpers.history import words_at
 
-if not drink.FILE.is_file():
-    pytest.skip("predictions are committed, and nothing is run yet", allow_module_level=True)
-
-STORED = json.loads(drink.FILE.read_text(encoding="utf-8"))
-HEADS = [f"L{layer}H{head}" for layer in range(2, 30, 2) for head in [layer % 9]]
+STORED = results.kept()
+ALONE = [(layer, layer % 9) for layer in range(0, 30, 2)]
 """A twentieth of the 270 heads."""
+KNOWN = ["store", "giver first"]
 
 
 @pytest.fixture(scope="module")
@@ -28,43 +29,128 @@ def lm():
     return models.load("SmolLM2-135M")
 
 
-def pair_of_ids(lm, pair):
-    return [lm.id(f" {name}") for name in pair]
+def chances(n_right, p_right=0.5, p_wrong=0.2, n=4):
+    """Log-chances of n prompts, on some of which the right name leads."""
+    right = [log(p_right), log(p_wrong)]
+    return [right if i < n_right else right[::-1] for i in range(n)]
+
+
+def made_up(n_off, *, way=None, template=None):
+    """Runs in which the right name leads on 4 of 4 prompts with all heads on.
+
+    With a set off on so many of them as ``n_off`` says by the set's name, or on all.
+    """
+    held_out = {
+        t: {
+            how: {ALL_ON: chances(4 if t in KNOWN else 1)}
+            | {
+                name: chances(
+                    n_off.get(name, 4) if way in (None, how) and template in (None, t) else 4,
+                    0.6,
+                )
+                for name in STORED.sets
+            }
+            for how in HOWS
+        }
+        for t in drink.TEMPLATES
+    }
+    return replace(STORED, held_out=held_out)
+
+
+# --- before the run --------------------------------------------------------------------------
 
 
 def test_predictions_are_in_the_commit_that_is_named():
-    words = words_at(STORED["commit"], Path(drink.__file__))
-    assert STORED["predictions"] == [*drink.PREDICTIONS]
+    words = words_at(STORED.predictions_commit, Path(drink.__file__))
+    assert STORED.predictions == drink.PREDICTIONS
     for prediction in drink.PREDICTIONS:
         assert all(part in words for part in prediction.split(", "))
 
 
 def test_the_names_that_report_chose_nothing():
-    assert not {*drink.HELD_OUT} & {*drink.FOUND_ON, *drink.FIRST_PAGE}
-    assert drink.prompts(drink.STORE, drink.ring(drink.FOUND_ON)) == cases.stored()["over"]
+    assert not {*drink.HELD_OUT} & {*drink.PAGE_NAMES, *drink.FIRST_PAGE}
+    assert {*drink.CHOOSING} | {*drink.OTHER_HALF} == {*drink.PAGE_NAMES}
+    assert not {*drink.CHOOSING} & {*drink.OTHER_HALF}
+    assert drink.sources("store", MEAN, drink.PAGE_NAMES) == cases.stored()["over"]
     assert len({frozenset(pair) for pair in drink.held_out()}) == len(drink.held_out()) == 28
 
 
-def test_heads_off_alone_come_out_again_one_text_at_a_time(lm):
-    pairs = drink.ring(drink.FOUND_ON)
-    texts = drink.prompts(drink.STORE, pairs)
-    for name in ["L23H3", "L24H4"]:
-        head = tuple(map(int, re.findall(r"\d+", name)))
-        with lm.without([head], how="mean", over=texts):
-            for i in (0, 27):
-                right, wrong = lm.logits(texts[i])[-1][pair_of_ids(lm, pairs[i])]
-                known = STORED["raw"]["heads"]["all on"][i] + STORED["raw"]["heads"][name][i]
-                assert (right - wrong).item() == pytest.approx(known, abs=1e-3)
+@pytest.mark.parametrize("template", drink.TEMPLATES)
+def test_all_texts_of_a_template_have_one_length_and_none_is_its_own_source(lm, template):
+    texts = [drink.prompt(template, pair) for pair in drink.held_out()]
+    of_ways = [drink.sources(template, how) for how in HOWS]
+    assert len({len(lm.ids(text)) for text in [*texts, *chain(*of_ways)]}) == 1
+    assert not {*texts} & {*chain(*of_ways)}
+    assert of_ways[0] == of_ways[1]
+    for two, three in zip(*of_ways[1:], strict=True):
+        named = [[text.count(name) for name in drink.CHOOSING] for text in (two, three)]
+        assert [sorted(counts)[-3:] for counts in named] == [[0, 1, 2], [1, 1, 1]]
+
+
+def test_the_sets_that_are_drawn_are_six_other_heads():
+    sets = {name: {tuple(head) for head in heads} for name, heads in STORED.sets.items()}
+    assert {name: STORED.sets[name] for name in drink.page_sets()} == {
+        name: [[*head] for head in heads] for name, heads in drink.page_sets().items()
+    }
+    drawn = [name for name in sets if name[-1].isdigit()]
+    assert len(drawn) == 6
+    for name in drawn:
+        assert len(sets[name]) == 6
+        assert not sets[name] & {*drink.SIX, *drink.THREE}
+    layers = {tuple(sorted(i for i, _ in sets[n])) for n in drawn if n.startswith("same")}
+    assert layers == {tuple(sorted(i for i, _ in drink.SIX))}
+
+
+def test_prompts_of_different_lengths_are_refused(lm):
+    texts = [drink.prompt("garden", pair) for pair in (("Mary", "John"), ("Lucy", "Helen"))]
+    with pytest.raises(ValueError, match="choose names that are one token"):
+        drink.Prompts(lm, texts, [("Mary", "John"), ("Lucy", "Helen")])
+
+
+# --- what is stored --------------------------------------------------------------------------
+
+
+def test_it_is_of_the_file_that_is_loaded():
+    assert STORED.model == SHA256
+    assert len(STORED.heads) == 270
+    assert [*STORED.held_out] == [*drink.TEMPLATES]
+    for by_how in STORED.held_out.values():
+        assert tuple(by_how) == HOWS
+        assert {len(found) for sets in by_how.values() for found in sets.values()} == {28}
+        assert all(sets.keys() == {ALL_ON, *STORED.sets} for sets in by_how.values())
+
+
+def test_a_twentieth_of_the_sets_comes_out_again_one_text_at_a_time(lm):
+    part = drink.part(STORED)
+    n_cells = len(drink.TEMPLATES) * len(HOWS) * len(STORED.sets)
+    assert len({*part}) / n_cells >= 0.05
+    assert {(template, how) for template, how, _ in part} >= {
+        (template, how) for template in drink.TEMPLATES for how in (RESAMPLE, THIRD)
+    }
+    assert drink.again(lm, STORED, part, at=5) < 2e-3
+
+
+def test_a_number_that_is_not_what_comes_out_is_noticed(lm):
+    cell = "store", RESAMPLE, "six"
+    other = json.loads(json.dumps(STORED.held_out))
+    other["store"][RESAMPLE]["six"][5][1] += 0.01
+    assert drink.again(lm, replace(STORED, held_out=other), [cell], at=5) > 9e-3
 
 
 def test_a_twentieth_of_the_heads_comes_out_again_with_another_output_map(lm):
     """A head at its mean is one row less in W_O and a constant more: no wire is edited."""
-    pairs = drink.ring(drink.FOUND_ON)
-    texts = drink.prompts(drink.STORE, pairs)
-    means = torch.stack([lm.heads(text) for text in texts]).mean(dim=(0, 3))
-    right, wrong = pair_of_ids(lm, pairs[5])
-    for name in HEADS:
-        layer, head = map(int, re.findall(r"\d+", name))
+    pairs = drink.ring(drink.CHOOSING)[::2] + drink.ring(drink.OTHER_HALF)[::2]
+    texts = [drink.prompt("store", pair) for pair in pairs]
+    means = drink.found_in(lm, drink.sources("store", MEAN)).mean(dim=(0, 3))
+
+    def ahead(i):
+        last = lm.logits(texts[i])[-1]
+        right, wrong = (last[lm.id(f" {name}")] for name in pairs[i])
+        return (right - wrong).item()
+
+    whole = {i: ahead(i) for i in (2, 9)}
+    for n, (layer, head) in enumerate(ALONE):
+        i = (2, 9)[n % 2]
         W = lm.attention(layer).W_O.weight
         kept = W.detach().clone()
         part = slice(head * lm.d_head, (head + 1) * lm.d_head)
@@ -73,62 +159,103 @@ def test_a_twentieth_of_the_heads_comes_out_again_with_another_output_map(lm):
             lambda module, args, y, constant=constant: y + constant
         )
         try:
-            W[:, part] = 0
-            after = lm.logits(texts[5])[-1]
+            with torch.no_grad():
+                W[:, part] = 0
+            changed = ahead(i) - whole[i]
         finally:
             handle.remove()
-            W.copy_(kept)
-        known = STORED["raw"]["heads"]["all on"][5] + STORED["raw"]["heads"][name][5]
-        assert (after[right] - after[wrong]).item() == pytest.approx(known, abs=2e-3), name
-
-
-@pytest.mark.parametrize("template", drink.TEMPLATES)
-def test_chances_of_two_prompts_come_out_again(lm, template):
-    raw, text = STORED["raw"][template], drink.TEMPLATES[template]
-    over = drink.prompts(text, drink.ring(drink.FOUND_ON[:6]))
-    pairs = drink.held_out()[:2]
-    assert drink.chances(lm, text, pairs) == [
-        pytest.approx(p, abs=1e-4) for p in raw["all on"][:2]
-    ]
-    for how, name in zip(drink.hows(text), ("six", "random 1"), strict=False):
-        with lm.without(STORED["sets"][name], how=how, over=over):
-            again = drink.chances(lm, text, pairs)
-        assert again == [pytest.approx(p, abs=1e-4) for p in raw[f"{name}, {how}"][:2]]
-
-
-def test_summaries_follow_from_the_numbers_of_the_prompts():
-    for template in drink.TEMPLATES:
-        for name, found in STORED["raw"][template].items():
-            summary, n = STORED["held out"][template][name], len(found)
-            share = sum(right > wrong for right, wrong in found) / n
-            z = 1.959964  # Wilson, "Probable Inference", 1927
-            half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-            ends = [(share + z * z / (2 * n) + s * half) / (1 + z * z / n) for s in (-1, 1)]
-            assert summary["leads"] == pytest.approx([share, *ends], abs=1e-3)
-            mean, low, high = summary["p"]
-            assert mean == pytest.approx(fmean(right for right, _ in found), abs=1e-3)
-            assert low <= mean <= high
-    for name, changes in STORED["raw"]["heads"].items():
-        assert STORED["heads"][name][0] == pytest.approx(fmean(changes), abs=1e-3)
-    assert len(STORED["heads"]) == 271
-
-
-def test_what_is_said_follows_from_what_is_stored():
-    assert STORED["said"] == drink.said(STORED["heads"], STORED["held out"])
-    for template in drink.TEMPLATES:
-        told = [line for line in STORED["said"] if line.startswith(template)]
-        knows = STORED["held out"][template]["all on"]["leads"][0] >= drink.KNOWS
-        assert [("hardly knows" in line) for line in told] == (
-            [False] * len(drink.hows(drink.TEMPLATES[template])) if knows else [True]
-        )
+            with torch.no_grad():
+                W.copy_(kept)
+        name = results.name((layer, head))
+        assert changed == pytest.approx(STORED.heads[name][i], abs=3e-3), name
 
 
 def test_the_first_page_says_what_is_stored():
-    text = (TREE / "book" / "intro.md").read_text(encoding="utf-8")
-    page = STORED["first page"]
-    percent = {name: f"{100 * chance[0]:.0f}" for name, chance in page.items()}
-    assert f"falls from {percent['none']} % to {percent['six']} %" in text.replace(
-        "\u00a0", " "
-    )
-    assert f"without it she rises to {percent['L24H4']} %" in text.replace("\u00a0", " ")
-    assert page["six"][1] > page["six"][0]
+    """By two implementations: the page's 512 cases were computed elsewhere."""
+    heads = [tuple(head) for head in cases.stored()["heads"]]
+    words = cases.stored()["words"]
+    for name, off in {**drink.PAGE_SETS, ALL_ON: [], "L24H4": [(24, 4)]}.items():
+        known = cases.chances([heads.index(head) for head in off])
+        expected = [known[words.index(f" {each}")] for each in drink.FIRST_PAGE]
+        assert STORED.on_page(name) == pytest.approx(expected, abs=1e-3), name
+
+
+# --- what is said of it ----------------------------------------------------------------------
+
+
+def test_shares_and_means_follow_from_the_numbers_of_the_prompts():
+    for template in drink.TEMPLATES:
+        for how in HOWS:
+            for name, found in STORED.held_out[template][how].items():
+                n, whole = len(found), STORED.held_out[template][how][ALL_ON]
+                share = sum(right > wrong for right, wrong in found) / n
+                z = 1.959964  # Wilson, "Probable Inference", 1927
+                half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+                ends = [(share + z * z / (2 * n) + s * half) / (1 + z * z / n) for s in (-1, 1)]
+                assert STORED.leads(template, name, how) == pytest.approx(
+                    [share, *ends], abs=1e-6
+                )
+                chance, ahead, gain = (
+                    measure(template, name, how)
+                    for measure in (STORED.chance, STORED.ahead, STORED.gain)
+                )
+                assert chance.mean == pytest.approx(fmean(exp(r) for r, _ in found))
+                assert ahead.mean == pytest.approx(fmean(r - w for r, w in found))
+                assert gain.mean == pytest.approx(
+                    fmean(exp(a[0]) - exp(b[0]) for a, b in zip(found, whole, strict=True))
+                )
+                assert chance.low <= chance.mean <= chance.high
+    for name, changes in STORED.heads.items():
+        assert STORED.alone(name).mean == pytest.approx(fmean(changes[7:]))
+
+
+def test_the_rule_chooses_by_one_half_alone():
+    first = {name: fmean(changes[:7]) for name, changes in STORED.heads.items()}
+    ranked = sorted(first, key=first.get)
+    chosen = {n: [results.name(h) for h in STORED.sets[n]] for n in STORED.sets}
+    assert chosen["six by rule"] == ranked[:6]
+    assert chosen["three by rule"] == ranked[:-4:-1]
+
+
+@pytest.mark.parametrize(
+    ("n_off", "way", "template", "came_true"),
+    [
+        ({"four": 1, "six": 1}, None, None, {3, 5, 6, 7, 8}),
+        ({"four": 1, "six": 1}, MEAN, None, {3, 4, 6, 7, 8}),
+        ({"four": 1, "six": 2}, MEAN, None, {4, 6, 7, 8}),
+        ({"four": 1, "six": 1}, MEAN, "store", {4, 6, 7, 8}),
+        ({"six": 2}, THIRD, None, {4, 5, 6, 7, 8}),
+        ({"three negative": 1}, RESAMPLE, "store", {4, 7, 8}),
+        ({"same layers 2": 3}, THIRD, "giver first", {4, 6, 8}),
+        ({"same layers 2": 3}, THIRD, "garden", {4, 6, 7, 8}),
+    ],
+)
+def test_verdicts_are_read_off_the_numbers(n_off, way, template, came_true):
+    said = drink.verdicts(made_up(n_off, way=way, template=template))
+    assert {i for i, true in enumerate(said) if true and i > 2} == came_true
+
+
+def test_verdicts_on_single_heads_are_read_off_the_numbers():
+    heads = dict.fromkeys(STORED.heads, [0.0] * 14)
+    heads |= {"L23H3": [0.0] * 7 + [-1.0] * 7}
+    heads |= dict.fromkeys(["L29H0", "L24H4", "L23H1"], [0.0] * 7 + [0.5] * 7)
+    sets = STORED.sets | {"six by rule": [*drink.SIX[:3], (1, 1), (1, 2), (1, 3)]}
+    assert drink.verdicts(replace(STORED, heads=heads, sets=sets))[:3] == (True,) * 3
+    worse = heads | {"L0H0": [0.0] * 7 + [-2.0] * 7, "L24H4": [0.0] * 13 + [0.5]}
+    sets = STORED.sets | {"six by rule": [*drink.SIX[:2], (1, 0), (1, 1), (1, 2), (1, 3)]}
+    assert drink.verdicts(replace(STORED, heads=worse, sets=sets))[:3] == (False,) * 3
+
+
+def test_what_is_stored_is_read_whole_or_refused(tmp_path):
+    file = tmp_path / "a.json"
+    results.save(STORED, file)
+    assert results.kept(file) == STORED
+    assert isinstance(results.kept(file), Found)
+    assert file.read_text(encoding="utf-8") == results.FILE.read_text(encoding="utf-8")
+    file.write_text(file.read_text(encoding="utf-8").replace('"date"', '"day"'), "utf-8")
+    with pytest.raises(ValueError, match=r"unknown are \['day'\], missing \['date'\]"):
+        results.kept(file)
+    with pytest.raises(FileNotFoundError, match=r"run `python -m mhsa_book\.experiments"):
+        results.kept(tmp_path / "none.json")
+    with pytest.raises(ValueError, match="300,000 is the limit"):
+        results.save(replace(STORED, machine={"cpu": "x" * 300_000}), file)
