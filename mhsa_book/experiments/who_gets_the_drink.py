@@ -8,7 +8,10 @@ on names and templates that chose nothing, beside sets that are drawn.
 
 A head is switched off in three ways: by its mean over sentences of the same kind, by what it
 found in one of them, which is drawn ("resample"), and by what it found in a sentence in which a
-third person gives, so that nobody is named twice ("resample, a third gives").
+third person gives, so that nobody is named twice ("resample, a third gives"). The first page
+has a mean over sentences in which who gives is named first as often as second. That way, "mean,
+both orders", was added after the run, because the planned mean turned out to be another; no
+prediction speaks of it.
 
 ``python -m mhsa_book.experiments.who_gets_the_drink`` runs it, goes on where it was stopped,
 and stores every prompt's numbers with the commit of this file.
@@ -36,7 +39,15 @@ from mhsa_book.models.switching import Head
 from mhsa_book.results import who_gets_the_drink as results
 from mhsa_book.results.bootstrap import Interval
 from mhsa_book.results.tables import Table
-from mhsa_book.results.who_gets_the_drink import ALL_ON, HOWS, MEAN, RESAMPLE, THIRD, Found
+from mhsa_book.results.who_gets_the_drink import (
+    ALL_ON,
+    BOTH,
+    HOWS,
+    MEAN,
+    RESAMPLE,
+    THIRD,
+    Found,
+)
 from mhsa_lib.tracing.editing import edit
 
 TEMPLATES = {
@@ -82,6 +93,11 @@ PREDICTIONS = (
     "The template garden the model does not know, because there the right name is the first "
     "token, at which most heads rest.",
 )
+PLANNED = (MEAN, RESAMPLE, THIRD)
+"""The ways of which the predictions speak."""
+
+MEANS = (MEAN, BOTH)
+
 KNOWS = 0.9
 """Share of prompts on which the right name leads, from which on a model knows the answer."""
 
@@ -107,8 +123,12 @@ def held_out() -> list[Names]:
     return [(a, b) if i % 2 else (b, a) for i, (a, b) in enumerate(combinations(HELD_OUT, 2))]
 
 
-def prompt(template: str, names: Names, gives: str | None = None) -> str:
+def prompt(
+    template: str, names: Names, gives: str | None = None, *, swapped: bool = False
+) -> str:
     """A sentence in which the second of two names gives, or a third.
+
+    ``swapped`` names the two in the order that the template has not.
 
     >>> prompt("store", ("Mary", "John"))
     'When Mary and John went to the store, John gave a drink to'
@@ -116,7 +136,7 @@ def prompt(template: str, names: Names, gives: str | None = None) -> str:
     'When John and Mary went to the store, Ann gave a drink to'
     """
     right, wrong = names
-    both = (wrong, right) if template == "giver first" else (right, wrong)
+    both = (wrong, right) if (template == "giver first") != swapped else (right, wrong)
     return TEMPLATES[template].format(*both, gives or wrong)
 
 
@@ -126,9 +146,12 @@ def sources(template: str, how: str, names: Sequence[str] = CHOOSING) -> list[st
     >>> sources("store", "resample, a third gives")[0]
     'When Alice and Tom went to the store, Anna gave a drink to'
     """
+    pairs = ring(names)
+    if how == BOTH:
+        orders = (False, True)
+        return [prompt(template, pair, swapped=s) for pair in pairs[::2] for s in orders]
     third = [*names[2:], *names[:2]] if how == THIRD else [None] * len(names)
     gives = [name for name in third for _ in range(2)]
-    pairs = ring(names)
     return [prompt(template, pair, name) for pair, name in zip(pairs, gives, strict=True)]
 
 
@@ -206,7 +229,7 @@ def found_in(lm: LanguageModel, texts: Sequence[str]) -> Tensor:
 
 def stands_in(z: Tensor, how: str, n: int) -> Tensor:
     """What stands in for heads that are off in each of n prompts, from their z in sources."""
-    return z.mean(dim=(0, 3), keepdim=True) if how == MEAN else z[drawn(n)]
+    return z.mean(dim=(0, 3), keepdim=True) if how in MEANS else z[drawn(n)]
 
 
 def one_by_one(lm: LanguageModel, layers: Iterable[int]) -> dict[str, Any]:
@@ -243,11 +266,11 @@ def sets_off(
 def first_page(lm: LanguageModel, how: str) -> dict[str, Any]:
     """Log-chances of Mary and John in the sentence of the first page, one for each source.
 
-    Its mean is over the page's 28 sentences. The other sources are those of all templates.
+    Means are over 28 sentences with the page's names. The other sources are as elsewhere.
     """
-    texts = sources("store", how, PAGE_NAMES if how == MEAN else CHOOSING)
+    texts = sources("store", how, PAGE_NAMES if how in MEANS else CHOOSING)
     z = found_in(lm, texts)
-    instead = stands_in(z, MEAN, 1) if how == MEAN else z
+    instead = stands_in(z, how, 1) if how in MEANS else z
     sentence = prompt("store", FIRST_PAGE)
     page = Prompts(lm, [sentence] * len(instead), [FIRST_PAGE] * len(instead))
     sets = PAGE_SETS | {"nine": SIX + THREE, "L24H4": [(24, 4)]}
@@ -283,7 +306,7 @@ def verdicts(found: Found) -> tuple[bool, ...]:
     """Which of the predictions came true, in their order."""
     known = [t for t in TEMPLATES if found.leads(t).mean >= KNOWS]
     alone = {name: found.alone(name).mean for name in found.heads}
-    ways = [(template, how) for template in known for how in HOWS]
+    ways = [(template, how) for template in known for how in PLANNED]
 
     def leads(name: str, how: str) -> list[float]:
         return [found.leads(template, name, how).mean for template in known]
@@ -297,7 +320,7 @@ def verdicts(found: Found) -> tuple[bool, ...]:
         min(leads("six", RESAMPLE)) > 1 / 2,
         max(leads("six", THIRD)) < 3 / 4,
         all(found.gain(template, "three negative", how).low > 0 for template, how in ways),
-        all(min(leads(name, how)) >= KNOWS for name in drawn_sets(found) for how in HOWS),
+        all(min(leads(name, how)) >= KNOWS for name in drawn_sets(found) for how in PLANNED),
         "garden" not in known,
     )
 
@@ -336,8 +359,8 @@ def _share(interval: Interval) -> str:
 
 def part(found: Found) -> list[tuple[str, str, str]]:
     """A twentieth of all templates, ways and sets: both ways to resample in every template."""
-    ways = [(template, how) for template in TEMPLATES for how in HOWS if how != MEAN]
-    ways += [("store", MEAN), ("school", MEAN)]
+    ways = [(template, how) for template in TEMPLATES for how in (RESAMPLE, THIRD)]
+    ways += [("store", MEAN), ("school", BOTH)]
     names = [*found.sets]
     return [(*way, names[3 * i % len(names)]) for i, way in enumerate(ways)]
 
@@ -352,9 +375,9 @@ def again(
     pair, differences = held_out()[at], []
     for template, how, name in cells:
         texts = sources(template, how)
-        over = texts if how == MEAN else [texts[drawn(len(held_out()))[at]]]
+        over = texts if how in MEANS else [texts[drawn(len(held_out()))[at]]]
         heads = [(layer, head) for layer, head in found.sets[name]]
-        with lm.without(heads, "mean" if how == MEAN else "resample", over):
+        with lm.without(heads, "mean" if how in MEANS else "resample", over):
             chances = lm.logits(prompt(template, pair))[-1].log_softmax(dim=-1)
         stored = found.held_out[template][how][name][at]
         differences += [
@@ -364,9 +387,11 @@ def again(
     return max(differences)
 
 
-def run(folder: Path, n_processes: int = 2) -> Found:
-    """Measure what is not yet kept in ``folder``, and put all of it together."""
-    commit = running.predictions_commit(Path(__file__))
+def run(folder: Path, commit: str, n_processes: int = 2) -> Found:
+    """Measure what is not yet kept in ``folder``, and put all of it together.
+
+    ``commit`` is the one that holds the predictions.
+    """
     folder, do = folder / f"who_gets_the_drink-{commit[:12]}", units.done
     keys: list[Any] = [("heads", layer) for layer in FIRST_LAYERS]
     parts = do(partial(measured, {}), keys, folder, n_processes=n_processes)
@@ -384,7 +409,7 @@ def run(folder: Path, n_processes: int = 2) -> Found:
 
 
 if __name__ == "__main__":
-    stored = run(Path("build/experiments"))
+    stored = run(Path("build/experiments"), running.predictions_commit(Path(__file__)))
     results.save(stored)
     for prediction, came_true in zip(PREDICTIONS, verdicts(stored), strict=True):
         print("true: " if came_true else "FALSE:", prediction)

@@ -23,9 +23,11 @@ FILE = Path(__file__).parent / "data" / "who_gets_the_drink.json"
 
 ALL_ON = "all on"
 MEAN, RESAMPLE, THIRD = "mean", "resample", "resample, a third gives"
-HOWS = (MEAN, RESAMPLE, THIRD)
+BOTH = "mean, both orders"
+HOWS = (MEAN, RESAMPLE, THIRD, BOTH)
 """What stands in for a head: its mean, what it found in another sentence, or in another one in
-which nobody is named twice."""
+which nobody is named twice. Only in the sentences of the last mean, the first page's, is who
+gives named first as often as second."""
 
 Chances = list[list[float]]
 """For every prompt the log-probabilities of the right name and of the wrong one."""
