@@ -9,7 +9,7 @@ from mhsa_book.results.bootstrap import Interval
 
 Rows = Mapping[str, Interval]
 
-APART = 0.18
+APART = 0.15
 """Of a row, between one series and the next, so that none hides another."""
 
 
