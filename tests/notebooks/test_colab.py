@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from tools.build import repository
-from tools.build.notebooks import notebooks
+from tools.build.notebooks import bootstraps, notebooks
 from tools.build.repository import MUST_NAME_IT, ROOT, bootstrap, files, project
 
 
@@ -28,7 +28,7 @@ def test_no_file_names_another_address_of_the_repository():
 
 def test_every_notebook_opens_with_the_bootstrap_cell(notebook):
     cell = notebook.cells[1]
-    assert cell.source in (bootstrap(), bootstrap(device=False))
+    assert cell.source in bootstraps(notebook)
     assert cell.metadata.tags == ["remove-cell"]
 
 
