@@ -24,12 +24,16 @@ from mhsa_book.results.who_gets_the_drink import (
     Found,
 )
 from mhsa_book.widgets.nine_heads import cases
+from tests.architecture.library import TREE
 from tests.helpers.history import words_at
 
 STORED = results.kept()
 ALONE = [(layer, layer % 9) for layer in range(0, 30, 2)]
 """A twentieth of the 270 heads."""
 KNOWN = ["store", "giver first"]
+"""In runs that are made up."""
+KNOWS_IT = ["store", "giver first", "station", "school"]
+NOTE = TREE / "notebooks" / "lab_01_who_gets_the_drink.ipynb"
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +190,81 @@ def test_the_first_page_says_what_is_stored():
         known = cases.chances([heads.index(head) for head in off])
         expected = [known[words.index(each)] for each in drink.FIRST_PAGE]
         assert STORED.on_page(name, BOTH) == pytest.approx(expected, abs=1e-3), name
+
+
+def test_the_first_page_and_its_stored_numbers_agree():
+    text = (TREE / "book" / "intro.md").read_text(encoding="utf-8").replace("\u00a0", " ")
+    mary = {name: f"{100 * STORED.on_page(name, BOTH)[0]:.0f}" for name in STORED.page[BOTH]}
+    assert f"falls from {mary[ALL_ON]} % to {mary['six']} %, so that *John* is ahead" in text
+    assert f"without it she rises to {mary['L24H4']} %" in text
+    assert STORED.on_page("six", BOTH)[0] < STORED.on_page("six", BOTH)[1]
+    # "with other names the six do the same, but not if you switch them off in another way"
+    assert max(STORED.leads(template, "six", BOTH).high for template in KNOWS_IT) < 0.5
+    assert min(STORED.leads(template, "six", RESAMPLE).mean for template in KNOWS_IT) > 0.5
+
+
+def test_the_lab_note_says_what_is_stored():
+    cells = json.loads(NOTE.read_text(encoding="utf-8"))["cells"]
+    note = " ".join(
+        "".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"
+    )
+    (alt,) = (
+        cell["metadata"]["mystnb"]["image"]["alt"]
+        for cell in cells
+        if "image" in cell["metadata"].get("mystnb", {})
+    )
+
+    def leads(name, how, digits=2, among=KNOWS_IT):
+        return [f"{STORED.leads(t, name, how).mean:.{digits}f}" for t in among]
+
+    six = {how: leads("six", how) for how in HOWS}
+    for how in HOWS:
+        assert "{}, {}, {} and {}".format(*six[how]) in alt
+    low, high = ({how: pick(six[how])[2:] for how in HOWS} for pick in (min, max))
+    assert f"leads on {low[RESAMPLE]} to {high[RESAMPLE]} of a hundred prompts" in note
+    assert f"leads on only {low[THIRD]} to {high[THIRD]}." in note
+    assert f"side of the third: {low[BOTH]} to {high[BOTH]} of a hundred" in note
+    assert f"all but *giver first* ({STORED.leads('giver first', 'six').mean:.2f})" in note
+    above = [t for t in KNOWS_IT if STORED.leads(t, "four").mean > 0.5]
+    assert above == ["giver first", "station", "school"]
+    assert [t for t in KNOWS_IT if STORED.leads(t, "six").mean > 0.5] == ["giver first"]
+    assert [t for t in KNOWS_IT if STORED.leads(t, "four", BOTH).mean > 0.5] == ["school"]
+    few = {
+        (name, template, how)
+        for name in drink.drawn_sets(STORED)
+        for template in KNOWS_IT
+        for how in HOWS
+        if STORED.leads(template, name, how).mean < 0.9
+    }
+    assert few == {("anywhere 1", "station", how) for how in (RESAMPLE, THIRD)}
+    assert {STORED.leads("station", "anywhere 1", h).mean for h in (RESAMPLE, THIRD)} == {
+        25 / 28
+    }
+    assert "25 of 28 prompts of *station* in both ways to resample, which is 0.89" in note
+
+    for template in KNOWS_IT:  # "half to two thirds of what a third giver takes away"
+        whole = STORED.ahead(template).mean
+        same, third = (whole - STORED.ahead(template, "six", h).mean for h in (RESAMPLE, THIRD))
+        assert 0.495 < same / third < 0.67
+        for how in HOWS:  # "by a quarter to almost two fifths"
+            assert 0.245 < STORED.gain(template, "three negative", how).mean < 0.4
+    mary, john = STORED.on_page("six", RESAMPLE)
+    assert f"falls from 0.92 to {mary:.2f}, and *John*, at {john:.2f}" in note
+    mary, john = STORED.on_page("six", THIRD)
+    assert 0 < john - mary < 0.1  # "just ahead"
+    assert {f"{STORED.on_page('L24H4', how)[0]:.2f}" for how in HOWS} == {"0.98"}
+
+    change = {name: STORED.alone(name).mean for name in STORED.heads}
+    ranked = [results.head(name) for name in sorted(change, key=change.get)]
+    assert {*drink.SIX} <= {*ranked[:8]}
+    assert {*drink.THREE} <= {*ranked[-4:]}
+    assert 0.6 < sum(abs(value) < 0.1 for value in change.values()) / 270 < 0.72
+    assert [STORED.alone(results.name(head)).low > 0 for head in drink.THREE] == [1, 0, 1]
+    assert 0.45 < change["L24H4"] < 0.55
+    assert {*ranked[:8]} - {*drink.SIX} == {(0, 0), (29, 1)}
+    assert {*drink.SIX} - {tuple(h) for h in STORED.sets["six by rule"]} == {(19, 2), (20, 0)}
+    assert STORED.leads("garden").mean == pytest.approx(6 / 28)
+    assert [i for i, true in enumerate(drink.verdicts(STORED), 1) if not true] == [1, 2, 4, 8]
 
 
 # --- what is said of it ----------------------------------------------------------------------
