@@ -142,6 +142,19 @@ def test_a_twentieth_of_the_sets_comes_out_again_one_text_at_a_time(lm):
     assert drink.again(lm, STORED, part, at=5) < 2e-3
 
 
+@torch.no_grad()
+def test_the_run_itself_gives_what_is_stored(lm):
+    """The last layer's heads, and two prompts of one cell, by the code that made the file."""
+    for name, changes in drink.one_by_one(lm, [29]).items():
+        assert changes == pytest.approx(STORED.heads[name], abs=3e-3), name
+    pairs = drink.held_out()[:2]
+    both = drink.Prompts(lm, [drink.prompt("station", pair) for pair in pairs], pairs)
+    texts = [drink.sources("station", THIRD)[i] for i in drink.drawn(28)[:2]]
+    found = both.log_chances(map(tuple, STORED.sets["six"]), drink.found_in(lm, texts))
+    stored = STORED.held_out["station"][THIRD]["six"][:2]
+    assert found == [pytest.approx(row, abs=2e-3) for row in stored]
+
+
 def test_a_number_that_is_not_what_comes_out_is_noticed(lm):
     cell = "store", RESAMPLE, "six"
     other = json.loads(json.dumps(STORED.held_out))
@@ -299,9 +312,9 @@ def test_shares_and_means_follow_from_the_numbers_of_the_prompts():
 def test_the_rule_chooses_by_one_half_alone():
     first = {name: fmean(changes[:7]) for name, changes in STORED.heads.items()}
     ranked = sorted(first, key=first.get)
-    chosen = {n: [results.name(h) for h in STORED.sets[n]] for n in STORED.sets}
-    assert chosen["six by rule"] == ranked[:6]
-    assert chosen["three by rule"] == ranked[:-4:-1]
+    for sets in (STORED.sets, drink.by_rule(STORED.heads)):
+        assert [results.name(head) for head in sets["six by rule"]] == ranked[:6]
+        assert [results.name(head) for head in sets["three by rule"]] == ranked[:-4:-1]
 
 
 @pytest.mark.parametrize(
@@ -312,6 +325,8 @@ def test_the_rule_chooses_by_one_half_alone():
         ({"four": 1, "six": 2}, MEAN, None, {4, 6, 7, 8}),
         ({"four": 1, "six": 1}, MEAN, "store", {4, 6, 7, 8}),
         ({"six": 2}, THIRD, None, {4, 5, 6, 7, 8}),
+        ({"six": 2}, RESAMPLE, "store", {6, 7, 8}),
+        ({"six": 2}, THIRD, "store", {4, 6, 7, 8}),
         ({"three negative": 1}, RESAMPLE, "store", {4, 7, 8}),
         ({"same layers 2": 3}, THIRD, "giver first", {4, 6, 8}),
         ({"same layers 2": 3}, THIRD, "garden", {4, 6, 7, 8}),
