@@ -343,8 +343,8 @@ def table(found: Found) -> Table:
             rows.append(
                 (f"{template}, {how}", _share(leads(ALL_ON)), *shares, spread, str(gain))
             )
-    head = ("template, way", "all on", "four off", "six off", "six by rule off")
-    head += ("six drawn sets off", "three negative off")
+    off = ("four off", "six off", "six by rule off", "six drawn sets off", "three negative off")
+    head = ("template, way", "all on", *off)
     caption = (
         "Share of 28 held-out prompts on which the right name leads, with Wilson's 95 % "
         "interval; of the drawn sets the lowest and the highest share. Last column: how much "

@@ -236,6 +236,9 @@ def test_the_lab_note_says_what_is_stored():
     low, high = ({how: pick(six[how])[2:] for how in HOWS} for pick in (min, max))
     assert f"leads on {low[RESAMPLE]} to {high[RESAMPLE]} of a hundred prompts" in note
     assert f"leads on only {low[THIRD]} to {high[THIRD]}." in note
+    for template in KNOWS_IT:  # "on none of the four do the two intervals overlap"
+        same, third = (STORED.leads(template, "six", how) for how in (RESAMPLE, THIRD))
+        assert third.high < same.low
     assert f"side of the third: {low[BOTH]} to {high[BOTH]} of a hundred" in note
     assert f"all but *giver first* ({STORED.leads('giver first', 'six').mean:.2f})" in note
     above = [t for t in KNOWS_IT if STORED.leads(t, "four").mean > 0.5]
