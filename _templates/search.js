@@ -4,6 +4,7 @@
 const KINDS = {
   guide: { name: "Guide", boost: 1.5 },
   chapter: { name: "Chapter", boost: 1.2 },
+  lab: { name: "Lab note", boost: 0.9 },
   glossary: { name: "Glossary", boost: 1.2 },
   page: { name: "Book", boost: 0.6 },
   api: { name: "API", boost: 0.3 },

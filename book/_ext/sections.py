@@ -25,6 +25,7 @@ TOPICS = Path(__file__).parents[1] / "topics.yml"
 LEFT_OUT = {"book/verified", "book/references", "book/guide"}  # tables, titles, an index
 KINDS = {  # by the beginning of a page's name, the first that fits
     "notebooks/a3_guide": "guide",
+    "notebooks/lab_": "lab",
     "notebooks/": "chapter",
     "book/glossary": "glossary",
     "book/api": "api",

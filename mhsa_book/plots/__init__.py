@@ -14,6 +14,7 @@ from mhsa_book.plots.contribution import contributions as contributions
 from mhsa_book.plots.heat import heads as heads
 from mhsa_book.plots.heat import heat_map as heat_map
 from mhsa_book.plots.heat import layers_by_heads as layers_by_heads
+from mhsa_book.plots.intervals import intervals as intervals
 from mhsa_book.plots.kinds import profiles as profiles
 from mhsa_book.plots.learning import learning as learning
 from mhsa_book.plots.paths import path_patch as path_patch
@@ -38,6 +39,7 @@ __all__ = [
     "encoder_decoder",
     "heads",
     "heat_map",
+    "intervals",
     "kept_heads",
     "layers_by_heads",
     "learning",

@@ -1,8 +1,8 @@
 """Every notebook, read once and handed to each test by name.
 
 A test that asks for ``chapter`` gets the primer and the numbered ones. Notebooks of the
-appendix, a1_…, are for looking things up: they have neither the frame nor the exercises of a
-chapter.
+appendix, a1_…, are for looking things up, and lab notes, lab_01_…, tell how an experiment was
+made: they have neither the frame nor the exercises of a chapter.
 """
 
 import functools

@@ -16,7 +16,7 @@ NAMES = {
     for entry in LISTED
     if entry["file"].startswith("notebooks/")
 }
-# Names without a number begin with a letter: the primer, and a1_… of the appendix.
+# Names without a number begin with a letter: the primer, a1_… of the appendix, lab_01_….
 NUMBERED = {path.stem: read(path) for path in notebooks() if path.stem[0].isdigit()}
 
 

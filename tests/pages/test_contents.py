@@ -11,6 +11,7 @@ PARTS = [
     "Part III, at work",
     "Part IV, speed",
     "Part V, beyond concat",
+    "Lab notes",
     "Appendix",
 ]
 

@@ -63,11 +63,9 @@ def test_a_formula_can_be_read():
     )
 
 
-def test_chapters_and_the_guide_are_told_from_the_api():
-    kinds = [
-        sections.kind(p) for p in ("notebooks/a3_guide_x", "notebooks/06_masks", "book/api")
-    ]
-    assert kinds == ["guide", "chapter", "api"]
+def test_chapters_the_guide_and_lab_notes_are_told_from_the_api():
+    names = ("notebooks/a3_guide_x", "notebooks/06_masks", "notebooks/lab_01_x", "book/api")
+    assert [sections.kind(name) for name in names] == ["guide", "chapter", "lab", "api"]
 
 
 def listed():

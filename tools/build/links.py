@@ -31,7 +31,8 @@ def site() -> str:
 def pages() -> dict[str, str]:
     """Return the name of every page in the table of contents, by its path."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    listed = [page for part in toc["parts"] for page in part["chapters"]]
+    listed = [{"file": toc["root"]}]
+    listed += [page for part in toc["parts"] for page in part["chapters"]]
     return {page["file"]: page.get("title") or heading(page["file"]) for page in listed}
 
 

@@ -4,6 +4,7 @@ import torch
 
 from mhsa_book import plots
 from mhsa_book.costs.roofline import Rates
+from mhsa_book.results.bootstrap import Interval
 from mhsa_book.results.curves import Curve
 from mhsa_book.results.paired import Measure
 from mhsa_book.results.runs import Arm, Runs
@@ -65,6 +66,19 @@ PICTURES = {
         },
         "x" * 90,
         "y" * 90,
+    ),
+    "intervals": lambda: plots.intervals({"a": {"b": {"c": Interval(0.5, 0.2, 0.7)}}}, "share"),
+    "intervals, large": lambda: plots.intervals(
+        {
+            f"way {i} $x_" + "x" * 60: {
+                f"set {j} $y_" + "y" * 60: {
+                    f"row {k} " + "z" * 60: Interval(0.5, 0.2, 0.7) for k in range(6)
+                }
+                for j in range(5)
+            }
+            for i in range(3)
+        },
+        "x" * 120,
     ),
     "kept_heads": lambda: plots.kept_heads(made_up()),
     "kept_heads, one": lambda: plots.kept_heads(made_up(), ["greedy"]),
