@@ -4,6 +4,8 @@
 ``annotated`` has a hundred in English with their grammar, for models that have learned it.
 """
 
+from mhsa_book.examples.printing import say as say
+from mhsa_book.examples.printing import show_rows as show_rows
 from mhsa_book.examples.random_numbers import SIX_WORDS as SIX_WORDS
 from mhsa_book.examples.random_numbers import random_attention as random_attention
 from mhsa_book.examples.random_numbers import random_tokens as random_tokens
