@@ -10,6 +10,7 @@ Two pairs of words, one of them "animal" with "tired", are never together in a s
 drawn for training, so what a model does with them it has learned from other sentences.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -22,6 +23,9 @@ WORDS = tuple(VOCABULARY)
 
 N_NOTE = 4
 """Numbers in a note."""
+
+ORDER = ["article", "noun", "verb", "article", "noun", "degree", "quality"]
+"""The kinds of the seven words of a sentence."""
 
 UNSEEN = (("animal", "tired"), ("street", "wide"))
 """A noun and the quality with which it never occurs in training."""
@@ -60,6 +64,26 @@ def ids_of(sentence: str) -> Tensor:
     return torch.tensor([WORDS.index(word) for word in sentence.split()])
 
 
+def of(
+    sentences: Sequence[Sequence[str]], generator: torch.Generator | None = None
+) -> Sentences:
+    """Give notes to sentences of the grammar; unseen pairs are allowed.
+
+    Raises ``ValueError`` for a sentence whose words are not those of the grammar in its order.
+
+    >>> of(["the animal avoided the street too wide".split()]).meant.tolist()
+    [4]
+    """
+    for words in sentences:
+        kinds = [VOCABULARY.get(word, ["?"])[0] for word in words]
+        if kinds != ORDER or VOCABULARY[words[1]] == VOCABULARY[words[4]]:
+            raise ValueError(
+                f"{' '.join(words)!r} is no sentence of the grammar; its words are, in order, "
+                f"{', '.join(ORDER)}, one noun living and the other a place."
+            )
+    return _with_notes(torch.stack([ids_of(" ".join(words)) for words in sentences]), generator)
+
+
 def draw(
     n: int, generator: torch.Generator | None = None, *, unseen: bool = False
 ) -> Sentences:
@@ -73,7 +97,11 @@ def draw(
     while sum(map(len, found)) < n:
         ids = _ids(2 * n + 8, generator)
         found.append(ids[_has_unseen_pair(ids) == unseen])
-    ids = torch.cat(found)[:n]
+    return _with_notes(torch.cat(found)[:n], generator)
+
+
+def _with_notes(ids: Tensor, generator: torch.Generator | None) -> Sentences:
+    n = len(ids)
     notes = torch.randn(n, ids.shape[1], N_NOTE, generator=generator)
     living_first = torch.isin(ids[:, 1], _all("noun living"))
     about_living = torch.isin(ids[:, 6], _all("quality living"))
