@@ -21,9 +21,11 @@ explain 1/7 at most.
 Before the predictions were written, the first arm was looked at on seeds 100 to 111 (rate 0.02,
 400 steps, batches of 64): all twelve gave the noun that was meant 0.99 of the weight or more in
 the mean over unseen sentences. So the first prediction is one of something seen on other seeds.
-The other arms had not been looked at. With these predictions there was a run of 400 steps before
-the one that is stored. Not all of its curves had settled, so its planned comparisons had no answer;
-the steps were doubled, nothing else was changed, and it was run again from the beginning.
+The other arms had not been looked at.
+
+With these predictions there was a run of 400 steps before the one that is stored. Not all of
+its curves had settled, so its planned comparisons had no answer; the steps were doubled,
+nothing else was changed, and it was run again from the beginning.
 """
 
 from dataclasses import replace
