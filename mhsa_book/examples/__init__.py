@@ -11,6 +11,7 @@ from mhsa_book.examples.random_numbers import random_attention as random_attenti
 from mhsa_book.examples.random_numbers import random_tokens as random_tokens
 from mhsa_book.examples.running_example import HEADS as HEADS
 from mhsa_book.examples.running_example import attention as attention
+from mhsa_book.examples.running_example import head_matrices as head_matrices
 from mhsa_book.examples.running_example import running as running
 from mhsa_book.examples.two_tokens import worked as worked
 from mhsa_book.examples.words import COLUMNS as COLUMNS
