@@ -1,4 +1,4 @@
-"""What chapter 01 says of a real model, and of the trained head beyond the one start it shows."""
+"""What chapter 01 says of a real model, and what has to stand in its text."""
 
 import re
 
