@@ -44,6 +44,25 @@ def attention() -> MultiHeadAttention:
     return mha.eval()
 
 
+def head_matrices(name: str) -> tuple[Tensor, Tensor, Tensor]:
+    """W_Q, W_K and W_V of one head, each (12, 4), as formulas have them: ``q = x @ W_Q``.
+
+    PyTorch keeps a matrix transposed, as ``weight``, and all heads of a layer in one. Raises
+    ``ValueError`` for a name that is not in ``HEADS``.
+
+    >>> W_Q, W_K, W_V = head_matrices("who is meant")
+    >>> W_Q.shape
+    torch.Size([12, 4])
+    """
+    if name not in HEADS:
+        raise ValueError(f"No head is called {name!r}; choose one of {HEADS}.")
+    first = 4 * HEADS.index(name)
+    W_Q, W_K, W_V, _ = (
+        maps.weight.detach().T[:, first : first + 4] for maps in maps_of(attention()).values()
+    )
+    return W_Q, W_K, W_V
+
+
 def running() -> Wires:
     """All wires of the running example, the two sentences as a batch.
 

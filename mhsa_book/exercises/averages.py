@@ -43,13 +43,18 @@ def too_can_decide() -> bool:
 
 
 def not_halved(sentence: str) -> str:
-    """Say where the last word looks, unless two words get half of its weight each."""
+    """Say where the last word looks, unless two words that fit get half of its weight each."""
     if not isinstance(sentence, str):
         return "Hand over the sentence as text, in quotation marks."
     mha, words = examples.attention(), sentence.split()
     with torch.no_grad(), trace(mha) as wires:
         mha(examples.embed(sentence))
-    weights = wires["weights"][0, -1]
+    weights, scores = wires["weights"][0, -1], wires["scores"][0, -1]
+    if scores.max() <= 0:
+        return (
+            "The last word finds nothing that fits: its best score is 0, so all of its words "
+            "are equally bad."
+        )
     if (weights > 0.4).sum() == 2:
         return ""
     most = int(weights.argmax())
@@ -79,7 +84,7 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "one_head": FunctionWithKnownMistakes(one_head, _inputs, exhibits=bugs.singles()),
     "half_and_half": OpenAnswer(
-        not_halved, because="Two words have the same score, and each gets half."
+        not_halved, because="Two words fit equally well, and each gets half."
     ),
     "too_can_decide": Value(
         too_can_decide,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor, nn
 
-from mhsa_book.experiments.training import Draw
+from mhsa_book.experiments.training import Draw, Loss, of_every_target
 from mhsa_book.results.decimals import Number
 from mhsa_book.results.paired import Measure
 from mhsa_book.results.runs import Setting
@@ -33,6 +33,7 @@ class Setup:
     settings : everything that was set, by name, as it will be stored
     extra : added to the loss, given the model; nothing when None
     anew : added to the seed from which the model is made; 0, or ``ANEW`` for a twin
+    loss : what is trained; the cross-entropy of the targets when not given
     """
 
     build: Callable[[], nn.Module]
@@ -40,6 +41,7 @@ class Setup:
     settings: Mapping[str, Setting]
     extra: Callable[[nn.Module], Tensor] | None = None
     anew: int = 0
+    loss: Loss = of_every_target
 
 
 @dataclass(frozen=True)

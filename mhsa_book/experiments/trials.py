@@ -40,6 +40,7 @@ def trial(
         seed=seed,
         learning_rate=float(learning_rate),
         schedule=lambda step: min(1.0, (step + 1) / experiment.warm),
+        loss=setup.loss,
         extra=None if setup.extra is None else partial(setup.extra, model),
     )
     values = {}

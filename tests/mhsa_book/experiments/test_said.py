@@ -11,6 +11,7 @@ from mhsa_book.experiments import (
     induction,
     listing,
     mixture,
+    notes,
     overlapped,
     planned,
 )
@@ -29,6 +30,7 @@ SAID = {
     "lookups": ["less", None, "the same within the margin"] + ["not told apart"] * 3,
     "mixture": ["not told apart"] * 6,
     "induction": ["more"] * 3 + [None] + ["the same within the margin"] * 2,
+    "notes": ["more", None, "the same within the margin"],
     "one_lookup": [None, None, "not told apart", None, None, "not told apart"],
     "overlapped": ["less", "not told apart", "not told apart", "not told apart", None,
                    "not told apart"],
@@ -41,6 +43,17 @@ def test_the_chapter_says_what_was_found(name):
     found = planned.answers(listing.find(name), run_files.kept(name)).values()
     verdicts = [answer.verdict if isinstance(answer, Claim) else None for answer in found]
     assert verdicts == SAID[name]
+
+
+def test_notes_are_found_unless_a_key_is_narrow_or_weights_are_equal():
+    runs = run_files.kept("notes")
+    last = {
+        name: [c.values[-1] for c in arm.curves.values()] for name, arm in runs.arms.items()
+    }
+    for name in (notes.OWN, notes.TWIN, notes.KEY_8):
+        assert min(last[name]) > 0.99
+    assert max(last[notes.KEY_4]) < 0.9
+    assert max(last[notes.EQUAL]) < 1 / 7
 
 
 def test_overlapping_heads_need_less_than_half_the_steps_of_heads_as_narrow():
