@@ -38,7 +38,7 @@ def in_every_layer(lm: LanguageModel, build: Build) -> Iterator[LanguageModel]:
     --------
     >>> from mhsa_book import models
     >>> lm = models.load("SmolLM2-135M")
-    >>> with in_every_layer(lm, mistake("rotation_forgotten")):
+    >>> with in_every_layer(lm, mistake("no_scale")):
     ...     lm.next("The capital of France is", k=1)[0][0] == " Paris"
     False
     """
