@@ -228,3 +228,27 @@ def test_called_takes_the_names_of_the_model(lm):
     x, mask = torch.randn(1, 3, lm.d_model), torch.ones(3, 3, dtype=torch.bool).tril()
     y = called(Letters)(x=x, **given, mask=mask)
     torch.testing.assert_close(y, lm.attention(0)(x, mask=mask), rtol=1e-3, atol=1e-4)
+
+
+def change(lm, name):
+    """How far a mistake moves the next token's probabilities; infinity where it raises."""
+    own = lm.logits(MARY)[-1].softmax(dim=-1)
+    try:
+        with in_every_layer(lm, mistake(name)):
+            found = lm.logits(MARY)[-1].softmax(dim=-1)
+    except (RuntimeError, ValueError):
+        return float("inf")
+    return (found - own).abs().nan_to_num(1.0).max().item()
+
+
+@pytest.mark.slow  # a pass through 30 layers for every exhibit
+def test_the_model_notices_every_exhibit_but_two_that_need_larger_numbers(lm):
+    changes = {name: change(lm, name) for name in in_the_model.exhibits()}
+    unnoticed = {name for name, moved in changes.items() if moved < 0.005}
+    assert unnoticed == {"softmax_overflows", "scores_overflow_in_half"}
+    raising = {name for name, moved in changes.items() if moved == float("inf")}
+    assert raising == {
+        "heads_and_columns_exchanged",
+        "attends_across_the_batch",
+        "view_after_transpose",
+    }
