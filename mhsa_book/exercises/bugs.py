@@ -84,7 +84,7 @@ def paddings() -> Adapted:
 
 def attends() -> Adapted:
     """Mistakes on the way from queries to z: ``attend(q, k, v, mask)``."""
-    return _each(lambda p: lambda q, k, v, mask: _mixed(p, q, k, v, mask), *ATTEND)
+    return _each(lambda p: lambda q, k, v, mask: mixed(p, q, k, v, mask), *ATTEND)
 
 
 def at_once() -> Adapted:
@@ -117,7 +117,7 @@ def groups() -> Adapted:
         def grouped_attend(
             q: Tensor, k: Tensor, v: Tensor, n_heads: int, n_kv_heads: int
         ) -> Tensor:
-            return _mixed(p, q, p.share_heads(k, n_heads), p.share_heads(v, n_heads), None)
+            return mixed(p, q, p.share_heads(k, n_heads), p.share_heads(v, n_heads), None)
 
         return grouped_attend
 
@@ -137,10 +137,10 @@ def crosses() -> Adapted:
             W_O: Tensor,
             n_heads: int,
         ) -> Tensor:
-            W = _matrices(W_Q, W_K, W_V, W_O)
+            W = matrices_of(W_Q, W_K, W_V, W_O)
             rows = p.project(x, context, W, n_heads)
             q, k, v = (p.split_heads(each, n_heads) for each in rows)
-            return p.output(p.concat_heads(_mixed(p, q, k, v, None)), W, n_heads)
+            return p.output(p.concat_heads(mixed(p, q, k, v, None)), W, n_heads)
 
         return cross_attention
 
@@ -162,10 +162,10 @@ def wholes() -> Adapted:
             n_heads: int,
             mask: Tensor | None,
         ) -> Tensor:
-            W = _matrices(W_Q, W_K, W_V, W_O)
+            W = matrices_of(W_Q, W_K, W_V, W_O)
             rows = p.project(x, x, W, n_heads)
             q, k, v = (p.split_heads(each, n_heads) for each in rows)
-            return p.output(p.concat_heads(_mixed(p, q, k, v, mask)), W, n_heads)
+            return p.output(p.concat_heads(mixed(p, q, k, v, mask)), W, n_heads)
 
         return multi_head_attention
 
@@ -188,14 +188,14 @@ def steps() -> Adapted:
             W_O: Tensor,
             n_heads: int,
         ) -> tuple[Tensor, Tensor, Tensor]:
-            W = _matrices(W_Q, W_K, W_V, W_O)
+            W = matrices_of(W_Q, W_K, W_V, W_O)
             q, new_k, new_v = (
                 p.split_heads(each, n_heads) for each in p.project(x, x, W, n_heads)
             )
             cache = p.remember(Cache(k, v), new_k, new_v)
             hide = p.causal_mask if p.causal_mask is not causal_mask else None
             mask = None if hide is None else hide(1, cache.k.shape[2])
-            z = _mixed(p, q, cache.k, cache.v, mask)
+            z = mixed(p, q, cache.k, cache.v, mask)
             return p.output(p.concat_heads(z), W, n_heads), cache.k, cache.v
 
         return kv_cache_step
@@ -213,11 +213,13 @@ def _weigh(p: Parts, scores: Tensor, mask: Tensor | None) -> Tensor:
     return p.softmax(scores, mask.expand_as(scores))
 
 
-def _mixed(p: Parts, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+def mixed(p: Parts, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """Go from queries to z by these parts."""
     scores = p.score(q, k, q.shape[1] * q.shape[-1])
     return p.mix(_weigh(p, scores, mask), v)
 
 
-def _matrices(W_Q: Tensor, W_K: Tensor, W_V: Tensor, W_O: Tensor) -> Matrices:
-    none = W_Q.new_zeros(())
+def matrices_of(W_Q: Tensor, W_K: Tensor, W_V: Tensor, W_O: Tensor) -> Matrices:
+    """Turn matrices of formulas, (in, out), into those of the museum, without biases."""
+    none = W_Q.new_zeros(W_Q.shape[1])  # one of the exhibits cuts it, another joins three
     return Matrices(W_Q.mT, W_K.mT, W_V.mT, W_O.mT, none, none, none)

@@ -59,6 +59,11 @@ HINTS = {
         "Queries come from x; keys and values from context, or from x if there is none.",
         "forward: project, split_heads, attend, concat_heads, W_O; the functions exist.",
     ),
+    "attention_in_the_model": (
+        "Give each axis a letter: b, q and k for tokens, h, d, and m for d_model.",
+        "Cut the matrices instead of the rows: W_Q.unflatten(1, (n_heads, -1)) is (m, h, d).",
+        "The last einsum sums over h and d: it needs z (b, h, q, d) and W_O as (h, d, m).",
+    ),
     "all_heads_at_once": (
         "What is a loop over heads for? A matrix product repeats itself over leading axes.",
         "q is (head, query, d_head), and k.mT is (head, d_head, key).",
