@@ -188,8 +188,7 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "factor_cancels": Value(
         _factor_cancels,
-        because="A number added to all scores cancels, a factor does not. Now compare your "
-        "sentences with ours.",
+        because="What is added to all scores cancels, a factor does not. Now compare sentences.",
         wrong={True: "Try the scores 1 and 0, and then 8 and 0, with e to the power of each."},
     ),
     "attend_elsewhere": OpenAnswer(
