@@ -188,7 +188,7 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "factor_cancels": Value(
         _factor_cancels,
-        because="What is added to all scores cancels, a factor does not. Now compare sentences.",
+        because="What is added to all scores cancels, a factor does not. Compare sentences.",
         wrong={True: "Try the scores 1 and 0, and then 8 and 0, with e to the power of each."},
     ),
     "attend_elsewhere": OpenAnswer(
