@@ -82,5 +82,5 @@ def test_an_argument_is_left_out_where_it_is_passed_on_and_not_where_it_computes
 def test_what_cannot_be_shown_is_refused():
     with pytest.raises(TypeError, match=r"\[1\] has no source.*class or a function"):
         source.shown([1])
-    with pytest.raises(ValueError, match="without 'maks'"):
-        source.shown(functional.softmax, without=["maks"])
+    with pytest.raises(ValueError, match="without 'cover'"):
+        source.shown(functional.softmax, without=["cover"])
