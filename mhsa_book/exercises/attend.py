@@ -78,10 +78,10 @@ def _factor_of_cosines() -> float:
     return math.log(0.9 * 6 / (1 - 0.9))
 
 
-def _factor_cancels() -> bool:
-    """Whether a softmax gives the same weights when its scores are 8 times as large."""
-    scores = torch.tensor([2.0, 1.0, 0.0])
-    return torch.allclose(scores.softmax(dim=-1), (8 * scores).softmax(dim=-1))
+def _nothing_asked() -> float:
+    """z of a query of zeros for the values 8, 4 and 0."""
+    weights = functional.softmax(torch.zeros(1, 1, 3))
+    return functional.mix(weights, torch.tensor([[[8.0], [4.0], [0.0]]])).item()
 
 
 def _recipe(
@@ -186,10 +186,13 @@ EXERCISES: dict[str, Exercise] = {
         because="The key of *animal* matches two queries, its own and that of *tired*: half "
         "each.",
     ),
-    "factor_cancels": Value(
-        _factor_cancels,
-        because="What is added to all scores cancels, a factor does not. Compare sentences.",
-        wrong={True: "Try the scores 1 and 0, and then 8 and 0, with e to the power of each."},
+    "nothing_asked": Value(
+        _nothing_asked,
+        because="It is the plain average. Now compare your sentences with ours.",
+        wrong={
+            0: "That would need weights of 0. What is e⁰, and what do weights sum to?",
+            12: "Weights sum to 1, so z lies between the smallest and the largest value.",
+        },
     ),
     "attend_elsewhere": OpenAnswer(
         _looks_at_itself, because="The part of b that points the way of a is longer than a."

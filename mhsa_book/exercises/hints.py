@@ -162,10 +162,10 @@ HINTS = {
         "Which queries have a 4 where the key of *animal* has its 4?",
         "*Animal* itself and *tired* do, with score 8 each; the other scores are 0.",
     ),
-    "factor_cancels": (
-        "Take two words with scores 1 and 0. What is the ratio of their weights?",
-        "e to the power of the difference. What becomes of the difference, 8 times as large?",
-        "e¹ is 2.7 and e⁸ is 2981.",
+    "nothing_asked": (
+        "What is the dot product of (0, 0, 0, 0) with any key?",
+        "All scores are equal. What does the softmax make of equal scores?",
+        "A third of 8, a third of 4 and a third of 0.",
     ),
     "pushes": (
         "First z: half of 4, a quarter of 0, a quarter of 8.",

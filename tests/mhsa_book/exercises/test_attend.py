@@ -47,8 +47,9 @@ def test_a_row_when_queries_and_keys_change_places(row, said):
 @pytest.mark.parametrize(
     ("name", "answer", "said"),
     [
-        ("factor_cancels", False, "Right"),
-        ("factor_cancels", True, "8 and 0"),
+        ("nothing_asked", 4, "Right"),
+        ("nothing_asked", 0, "what do weights sum to"),
+        ("nothing_asked", 12, "between the smallest and the largest"),
         ("pushes", [0, -1, 1], "Right"),
         ("pushes", torch.tensor([0.0, -1.0, 1.0]), "Right"),
         ("pushes", [0, 1, -1], "goes against it"),
