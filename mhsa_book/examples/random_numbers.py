@@ -33,6 +33,19 @@ def random_attention(
     return mha.eval()
 
 
+def random_heads(d_head: int, n: int = 64) -> tuple[Tensor, Tensor]:
+    """Queries and keys as before training, (n, d_head) each: mean 0, standard deviation 1.
+
+    >>> q, k = random_heads(1024)
+    >>> q.shape, round((q @ k.mT).std().item())
+    (torch.Size([64, 1024]), 32)
+    """
+    generator = torch.Generator().manual_seed(0)
+    q, k = torch.randn(2, n, d_head, generator=generator, device=generator.device)
+    device = torch.get_default_device()
+    return q.to(device), k.to(device)
+
+
 def _rounded(*shape: int, seed: int) -> Tensor:
     numbers = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
     return numbers.mul(10).round().div(10)

@@ -155,6 +155,33 @@ HINTS = {
         "Each weight is its power divided by 8.",
         "8 times 1/8, plus 4 times 2/8, plus 0 times 5/8.",
     ),
+    "article_finds_noun": (
+        "A dot product adds up: some dimensions can ask for a noun, others for where it is.",
+        "Dimension 0: every article asks for *noun*, and nouns offer it. Dimensions 1 to 8: "
+        "one for each seat, which a word offers where it stands.",
+        "Seat i asks seat j with a number that falls with the distance j − i, and with a very "
+        "low one where j ≤ i. The noun must count for more than a few seats do.",
+    ),
+    "attend_exchanged": (
+        "Now the key of *animal* asks, and the queries are what the words offer.",
+        "Which queries have a 4 where the key of *animal* has its 4?",
+        "*Animal* itself and *tired* do, with score 8 each; the other scores are 0.",
+    ),
+    "nothing_asked": (
+        "What is the dot product of (0, 0, 0, 0) with any key?",
+        "All scores are equal. What does the softmax make of equal scores?",
+        "A third of 8, a third of 4 and a third of 0.",
+    ),
+    "pushes": (
+        "First z: half of 4, a quarter of 0, a quarter of 8.",
+        "The push on a score is its weight times (its value minus z).",
+        "1/2 · (4 − 4), then 1/4 · (0 − 4), then 1/4 · (8 − 4).",
+    ),
+    "factor_of_cosines": (
+        "With a factor t the scores are t once, and 0 six times.",
+        "The weight is e^t / (e^t + 6).",
+        "e^t has to be nine times 6.",
+    ),
     "attend_elsewhere": (
         "With k = q the score of a for itself is a·a, and for b it is a·b.",
         "Let a be (1, 0). What is a·b then?",

@@ -7,6 +7,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from mhsa_book import examples
+
 ROOT = Path(__file__).parent.parent.parent
 TARGET = re.compile(r"^\((claim-[a-z0-9-]+)\)=$", flags=re.MULTILINE)
 LINK = re.compile(r"\{ref\}`[^`<]*<(claim-[a-z0-9-]+)>`")
@@ -81,6 +83,12 @@ def test_the_page_says_how_much_of_the_collection_is_settled(say):
     say("Claims", [said])
     assert said in page()
     assert len(settled) >= 98
+
+
+def test_a_chapter_counts_on_the_sentences_of_the_reference():
+    """05a says that its counts of MiniLM's heads are those of the entry."""
+    common = "\n".join("".join(cell["source"]) for cell in reference())
+    assert [text for text in examples.TEXTS if f'"{text}"' not in common] == []
 
 
 # --- the reference ---------------------------------------------------------------------------
