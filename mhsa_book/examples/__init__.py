@@ -4,6 +4,7 @@
 ``annotated`` has a hundred in English with their grammar, for models that have learned it.
 """
 
+from mhsa_book.examples.giving import giving_sentences as giving_sentences
 from mhsa_book.examples.random_numbers import SIX_WORDS as SIX_WORDS
 from mhsa_book.examples.random_numbers import random_attention as random_attention
 from mhsa_book.examples.random_numbers import random_tokens as random_tokens

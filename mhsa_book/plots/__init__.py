@@ -15,6 +15,7 @@ from mhsa_book.plots.heat import heads as heads
 from mhsa_book.plots.heat import heat_map as heat_map
 from mhsa_book.plots.heat import layers_by_heads as layers_by_heads
 from mhsa_book.plots.kinds import profiles as profiles
+from mhsa_book.plots.language_model_boxes import language_model as language_model
 from mhsa_book.plots.learning import learning as learning
 from mhsa_book.plots.paths import path_patch as path_patch
 from mhsa_book.plots.ratios import memory as memory
@@ -39,6 +40,7 @@ __all__ = [
     "heads",
     "heat_map",
     "kept_heads",
+    "language_model",
     "layers_by_heads",
     "learning",
     "mask",
