@@ -66,7 +66,9 @@ EXERCISES: dict[str, Exercise] = {
     "soften": FunctionWithKnownMistakes(
         _soften,
         _scores,
-        because="Each row has its own sum, in a batch as well.",
+        because="Each row has its own sum, in a batch as well. (Written with exp alone it is "
+        "right for moderate numbers: e to the power of 89 is too large for float32. Chapter 05 "
+        "says what to do.)",
         mistakes=UNSOFT,
     ),
     "scores_for_shares": OpenAnswer(

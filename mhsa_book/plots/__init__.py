@@ -8,6 +8,7 @@ lightness falls in equal steps, and hue alone never carries a meaning.
 """
 
 from mhsa_book.plots.arcs import arcs as arcs
+from mhsa_book.plots.arrows import dot_products as dot_products
 from mhsa_book.plots.charts import bars as bars
 from mhsa_book.plots.charts import curves as curves
 from mhsa_book.plots.contribution import contributions as contributions
@@ -36,6 +37,7 @@ __all__ = [
     "comparison_table",
     "contributions",
     "curves",
+    "dot_products",
     "encoder_decoder",
     "heads",
     "heat_map",
