@@ -61,7 +61,7 @@ def _fault_of_pair(answer: Any) -> str:
 
 def _fault_of_heads(answer: Any) -> str:
     """Why four heads are not what was asked for; "" if they are."""
-    heads = {tuple(map(operator.index, head)) for head in answer}
+    heads = {(operator.index(layer), operator.index(head)) for layer, head in answer}
     if len(heads) != 4 or len(answer) != 4:
         return "Four different heads are asked for, each as (layer, head)."
     if others := heads - {*NINE}:

@@ -66,9 +66,7 @@ EXERCISES: dict[str, Exercise] = {
     "soften": FunctionWithKnownMistakes(
         _soften,
         _scores,
-        because="Each row has its own sum, in a batch as well. (Written with exp alone it is "
-        "right for moderate numbers: e to the power of 89 is too large for float32. Chapter 05 "
-        "says what to do.)",
+        because="Each row has its own sum. (Plain exp gives nan from 89 on: see chapter 05.)",
         mistakes=UNSOFT,
     ),
     "scores_for_shares": OpenAnswer(

@@ -38,7 +38,8 @@ def language_model(lm: LanguageModel, text: str) -> None:
             f"shorten it."
         )
     layer = MEET + ALONE + 3 * GAP
-    height = 0.3 + 0.55 + 2 * layer + 0.55 + 0.75 + 0.24 * N_NEXT + 0.1
+    height = 0.3 + 0.45 + min(lm.n_layers, 2) * layer + 0.55 * (lm.n_layers > 2)
+    height += 0.3 + 0.34 + 0.24 * N_NEXT + 0.2
     fig = style.figure(style.WIDTH, height)
     fig.set_layout_engine("none")
     ax = fig.add_axes((0, 0, 1, 1), xlim=(0, style.WIDTH), ylim=(0, height))
@@ -46,12 +47,14 @@ def language_model(lm: LanguageModel, text: str) -> None:
     step = (style.WIDTH - LEFT - RIGHT) / len(tokens)
     rows = [LEFT + step * (i + 0.5) for i in range(len(tokens))]
     for x, token in zip(rows, tokens, strict=True):
-        _text(ax, x, 0.15, style.label(token), ha="center")
+        _text(ax, x, 0.15, style.label(token), ha="center", fontsize=9)
     _text(ax, 0.1, 0.15, f"{len(tokens)} tokens")
     level = _embedding(ax, rows, 0.3, lm.d_model)
     level = _layer(ax, rows, level, 0, lm.n_heads)
-    level = _more_layers(ax, rows, level, lm.n_layers - 2)
-    level = _layer(ax, rows, level, lm.n_layers - 1, lm.n_heads)
+    if lm.n_layers > 2:
+        level = _more_layers(ax, rows, level, lm.n_layers - 2)
+    if lm.n_layers > 1:
+        level = _layer(ax, rows, level, lm.n_layers - 1, lm.n_heads)
     _next(ax, rows, level, lm, text)
 
 
@@ -61,7 +64,7 @@ def _embedding(ax: Any, rows: Sequence[float], level: float, d_model: int) -> fl
         ax.add_patch(
             Rectangle((x - 0.06, level + 0.05), 0.12, 0.4, fc=style.PAPER, ec=style.INK)
         )
-    _text(ax, 0.1, level + 0.25, f"embedding: each token\nbecomes a row of {d_model} numbers")
+    _text(ax, 0.1, level + 0.25, f"embedding: each gets\na row of {d_model} numbers")
     return level + 0.45
 
 
@@ -93,7 +96,8 @@ def _layer(ax: Any, rows: Sequence[float], level: float, number: int, n_heads: i
 def _more_layers(ax: Any, rows: Sequence[float], level: float, n_layers: int) -> float:
     for x in rows:
         ax.plot([x, x], [level, level + 0.55], color=style.INK, lw=1.2, ls=":")
-    _text(ax, 0.1, level + 0.27, f"… {n_layers} more layers,\nbuilt in the same way …")
+    more = "layer" if n_layers == 1 else "layers"
+    _text(ax, 0.1, level + 0.27, f"… {n_layers} more {more},\nbuilt in the same way …")
     return level + 0.55
 
 
@@ -133,5 +137,5 @@ def _band(ax: Any, level: float, high: float, colour: str) -> None:
 
 
 def _text(ax: Any, x: float, y: float, said: str, **more: Any) -> None:
-    look = {"va": "center", "ha": "left", "parse_math": False, "color": style.INK, **more}
-    ax.text(x, y, said, fontsize=style.TEXT, **look)
+    look: dict[str, Any] = {"va": "center", "ha": "left", "fontsize": style.TEXT}
+    ax.text(x, y, said, color=style.INK, parse_math=False, **look | more)
