@@ -82,7 +82,7 @@ HINTS = {
     ),
     "four_heads": (
         "itertools.combinations(nine, 4) has 126 groups. Try one before you try them all.",
-        "The description begins with the likelier name; you want it to be John.",
+        'The description names the likelier one first: look for "off: John" in it.',
         "One group has three of the six heads for Mary, and L24H4, which argues against her.",
     ),
     "shares_of_the_mix": (

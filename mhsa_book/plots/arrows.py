@@ -11,7 +11,7 @@ from mhsa_book.plots import style
 def dot_products(rows: Mapping[str, Sequence[float]]) -> None:
     """Draw rows of two numbers as arrows, each with its dot product with the first.
 
-    A dashed line leads from the tip of each to the line of the first row: where it arrives is
+    A dashed line leads from the tip of each to the line of the first row: the dot there is
     how far the row goes in the first one's direction, and the dot product is this distance
     times the first one's length. Raises ``ValueError`` for rows that are not two numbers, or
     a first row that has no direction.
@@ -37,6 +37,7 @@ def dot_products(rows: Mapping[str, Sequence[float]]) -> None:
         tip = tips[name]
         foot = tip @ main / (main @ main) * main
         ax.plot(*zip(tip, foot, strict=True), color=style.INK, lw=0.9, ls="--", zorder=1)
+        ax.plot(*foot, marker="o", color=style.INK, markersize=4, zorder=5)
         _arrow(ax, tip, style.SERIES[2 + i % 4], f"{first} · {name} = {_short(tip @ main)}")
     _arrow(ax, main, style.SERIES[0], first, bold=True)
     ax.axhline(0, color=style.FAINT, lw=0.5)
@@ -54,8 +55,10 @@ def _short(number: torch.Tensor) -> str:
 def _arrow(ax: Any, tip: torch.Tensor, colour: str, said: str, bold: bool = False) -> None:
     line = {"arrowstyle": "-|>", "color": colour, "lw": 2.6, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", tip.tolist(), (0, 0), arrowprops=line)
-    x, y = (tip + tip / tip.norm().clamp(min=1e-9) * 0.42).tolist()
-    look = {"ha": "center", "va": "center", "fontsize": style.TEXT + 1, "parse_math": False}
+    x, y = (tip + tip / tip.norm().clamp(min=1e-9) * 0.3).tolist()
+    x += 0.0 if bold else -0.12
+    side = "left" if x > 0 and bold else "right"  # of the tip, away from longer arrows
+    look = {"ha": side, "va": "center", "fontsize": style.TEXT + 1, "parse_math": False}
     weight = "bold" if bold else "normal"
     back = {"facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 1}
     ax.text(x, y, said, color=style.INK, weight=weight, bbox=back, zorder=4, **look)
