@@ -4,6 +4,7 @@
 ``annotated`` has a hundred in English with their grammar, for models that have learned it.
 """
 
+from mhsa_book.examples.giving import giving_sentences as giving_sentences
 from mhsa_book.examples.printing import say as say
 from mhsa_book.examples.printing import show_rows as show_rows
 from mhsa_book.examples.random_numbers import SIX_WORDS as SIX_WORDS

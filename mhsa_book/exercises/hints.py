@@ -75,6 +75,21 @@ HINTS = {
         "All rows before it, not the first alone: a mask may let through one token too many. "
         "And take more than two tokens, with drawn numbers; zeros hide products.",
     ),
+    "changed_rows": (
+        "A row receives only from itself and from rows before it. Which rows come later?",
+        "With attention: all rows from the name on. The name is the second of 14 tokens.",
+        "Without attention every row is alone, so ask which tokens are different.",
+    ),
+    "blind_pair": (
+        "Without attention the guess depends on one token. Which?",
+        "Two prompts with the same last token, about different things: The opposite of … is",
+        "Print models.next_words(lm, text) for both, until the two answers differ.",
+    ),
+    "four_heads": (
+        "itertools.combinations(nine, 4) has 126 groups. Try one before you try them all.",
+        'The description names the likelier one first: look for "off: John" in it.',
+        "One group has three of the six heads for Mary, and L24H4, which argues against her.",
+    ),
     "shares_of_the_mix": (
         "Which words have a 1 in the column *place*?",
         "A column in which one word alone has a 1 gives the share of that word.",

@@ -12,3 +12,4 @@ from mhsa_book.models.loading import load as load
 from mhsa_book.models.minilm import PretrainedModel as PretrainedModel
 from mhsa_book.models.minilm import untrained as untrained
 from mhsa_book.models.minilm import verify as verify
+from mhsa_book.models.next_words import next_words as next_words

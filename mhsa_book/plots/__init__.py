@@ -8,6 +8,7 @@ lightness falls in equal steps, and hue alone never carries a meaning.
 """
 
 from mhsa_book.plots.arcs import arcs as arcs
+from mhsa_book.plots.arrows import dot_products as dot_products
 from mhsa_book.plots.charts import bars as bars
 from mhsa_book.plots.charts import curves as curves
 from mhsa_book.plots.contribution import contributions as contributions
@@ -16,6 +17,7 @@ from mhsa_book.plots.heat import heat_map as heat_map
 from mhsa_book.plots.heat import layers_by_heads as layers_by_heads
 from mhsa_book.plots.intervals import intervals as intervals
 from mhsa_book.plots.kinds import profiles as profiles
+from mhsa_book.plots.language_model_boxes import language_model as language_model
 from mhsa_book.plots.learning import learning as learning
 from mhsa_book.plots.paths import path_patch as path_patch
 from mhsa_book.plots.ratios import memory as memory
@@ -36,11 +38,13 @@ __all__ = [
     "comparison_table",
     "contributions",
     "curves",
+    "dot_products",
     "encoder_decoder",
     "heads",
     "heat_map",
     "intervals",
     "kept_heads",
+    "language_model",
     "layers_by_heads",
     "learning",
     "mask",

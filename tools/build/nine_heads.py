@@ -21,6 +21,7 @@ import numpy as np
 import torch
 import transformers
 
+from mhsa_book.examples import giving_sentences
 from tools import ROOT
 
 WRITTEN = ROOT / "mhsa_book" / "widgets" / "nine_heads" / "cases.json"
@@ -30,12 +31,6 @@ SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 PROMPT = "When Mary and John went to the store, John gave a drink to"
 HEADS = ((23, 3), (20, 0), (18, 0), (19, 2), (17, 4), (16, 0), (29, 0), (24, 4), (23, 1))
 """Layer and head, from 0: six that argue for Mary, then three that argue against her."""
-
-NAMES = (
-    *("Alice", "Tom", "Anna", "James", "Sarah", "David", "Emma", "Peter", "Lucy", "Paul"),
-    *("Kate", "Mark", "Helen", "Jack"),
-)
-"""One token each; women and men take turns."""
 
 SHOWN = 4
 """How many next words have a bar of their own."""
@@ -52,19 +47,6 @@ class Computed(NamedTuple):
 
     next_word: torch.Tensor
     rows: torch.Tensor
-
-
-def prompts() -> list[str]:
-    """28 prompts of the same form: each name gives twice and receives twice.
-
-    Both orders of two names occur, so that an average over the prompts does not say which of
-    the two came first either.
-    """
-    both = []
-    for receiver, giver in zip(NAMES, NAMES[1:] + NAMES[:1], strict=True):
-        for pair in (f"{receiver} and {giver}", f"{giver} and {receiver}"):
-            both.append(f"When {pair} went to the store, {giver} gave a drink to")
-    return both
 
 
 def off_in(case: int) -> list[int]:
@@ -94,13 +76,13 @@ def load() -> tuple[Any, Any]:
 
 @torch.no_grad()
 def mean_outputs(model: Any, tokenizer: Any) -> dict[int, torch.Tensor]:
-    """Mean over all tokens of ``prompts()`` of what enters W_O, by layer: (d_heads,).
+    """Mean over all tokens of ``giving_sentences()`` of what enters W_O, by layer: (d_heads,).
 
     What enters W_O are the outputs z of all heads, side by side. It is the mean that
     ``LanguageModel.without(how="mean")`` takes; the prompts have equally many tokens, so the
     batch needs no padding, which would count as well.
     """
-    tokens = tokenizer(prompts(), return_tensors="pt").input_ids
+    tokens = tokenizer(giving_sentences(), return_tensors="pt").input_ids
     means: dict[int, torch.Tensor] = {}
 
     def keep(layer: int) -> Any:
@@ -206,7 +188,7 @@ def stored(model: Any, tokenizer: Any) -> dict[str, Any]:
         "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
         "off": "z of the head, at every position, is its mean over all tokens of the prompts "
         "in over: lm.without(heads, how='mean', over=over)",
-        "over": prompts(),
+        "over": giving_sentences(),
         "heads": [list(head) for head in HEADS],
         "tokens": [tokenizer.decode([i]).strip() for i in tokens],
         "words": [tokenizer.decode([i]).strip() for i in shown],

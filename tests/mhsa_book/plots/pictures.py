@@ -11,6 +11,7 @@ from mhsa_book.results.runs import Arm, Runs
 from mhsa_book.transformer import EncoderDecoder
 from mhsa_lib import masks
 from tests.mhsa_book.experiments.pruning.small import made_up
+from tests.mhsa_book.models.small import small
 from tests.mhsa_book.plots.inputs import TOKENS, traced
 
 
@@ -95,6 +96,9 @@ PICTURES = {
     "roofline, no points": lambda: plots.roofline({"here": Rates(100e9, 25e9)}),
     "path_patch": lambda: plots.path_patch(["L0H0", "L0H1", "L0H2"], "L0H2", "k"),
     "path_patch, large": lambda: plots.path_patch([f"L0H{i}" for i in range(12)], "L0H9", "v"),
+    "dot_products": lambda: plots.dot_products({"a": (2, 1), "b": (1, 2), "c": (-1, 2)}),
+    "language_model": lambda: plots.language_model(small(), "a b"),
+    "language_model, large": lambda: plots.language_model(small(), "twenty letters in it"),
     "bars": lambda: plots.bars({"W_Q": 144, "loss": -0.25}, "value"),
     "signed": lambda: plots.signed(torch.randn(3, 9, 3), list("abcdefghi"), TOKENS, TOKENS),
     "signed, large": lambda: plots.signed(

@@ -7,6 +7,7 @@ import torch
 from mhsa_book import plots
 from mhsa_book.costs.roofline import Rates
 from mhsa_lib import masks
+from tests.mhsa_book.models.small import small
 from tests.mhsa_book.plots.inputs import TOKENS, traced
 
 WRONG = {
@@ -71,6 +72,11 @@ WRONG = {
                 r"patched='L0H1' and wire='k' name no path; choose one of \['L0H0'\]"),
     "no such wire": (lambda: plots.path_patch(["L0H0"], "L0H0", "z"),
                      r"wire='z' name no path; .* and one of \['q', 'k', 'v'\]"),
+    "arrows in space": (lambda: plots.dot_products({"a": (1, 2), "b": (1, 2, 3)}),
+                        r"rows \{'b': \[1, 2, 3\]\} cannot be drawn .* two numbers each"),
+    "no direction": (lambda: plots.dot_products({"a": (0, 0)}), "first row that is not zero"),
+    "many tokens": (lambda: plots.language_model(small(), "x" * 21),
+                    "text has 21 tokens, and at most 20 fit"),
     "no bar": (lambda: plots.bars({}, "y"), "values is empty"),
     "signed names": (lambda: plots.signed(torch.ones(1, 2, 2), ["a"], ["x", "y"], ["t"]),
                      r"tables \(1, 2, 2\) are not .* = \(1, 1, 2\); name every table"),
