@@ -357,7 +357,9 @@ def test_what_is_stored_is_read_whole_or_refused(tmp_path):
     assert results.kept(file) == STORED
     assert isinstance(results.kept(file), Found)
     assert file.read_text(encoding="utf-8") == results.FILE.read_text(encoding="utf-8")
-    file.write_text(file.read_text(encoding="utf-8").replace('"date"', '"day"'), "utf-8")
+    file.write_text(
+        file.read_text(encoding="utf-8").replace('"date"', '"day"'), encoding="utf-8"
+    )
     with pytest.raises(ValueError, match=r"unknown are \['day'\], missing \['date'\]"):
         results.kept(file)
     with pytest.raises(FileNotFoundError, match=r"run `python -m mhsa_book\.experiments"):
