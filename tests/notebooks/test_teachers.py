@@ -25,7 +25,8 @@ def page():
 @pytest.fixture(scope="module")
 def sections(page):
     """What the sheet says of each chapter, by the name in its heading."""
-    found = re.findall(r"^## (Primer|\d\d[a-z]? .+)\n((?:(?!^## ).*\n)*)", page, flags=re.MULTILINE)
+    heading = r"^## (Primer|\d\d[a-z]? .+)\n"
+    found = re.findall(heading + r"((?:(?!^## ).*\n)*)", page, flags=re.MULTILINE)
     return dict(found)
 
 
