@@ -81,11 +81,11 @@ def term(role: str) -> str:
 
 @cache
 def labels() -> dict[str, str]:
-    """Return the page of every label `(name)=`."""
+    """Return the page of every label, be it `(name)=` or that of an exercise."""
     found: dict[str, str] = {}
     for path in pages():
         text = "".join(file.read_text(encoding="utf-8") for file in ROOT.glob(f"{path}.*"))
-        found |= dict.fromkeys(re.findall(r"\(([\w-]+)\)=", text), path)
+        found |= dict.fromkeys(re.findall(r"(?:\(|:label: )([\w-]+)(?=\)=|\\n|\n)", text), path)
     return found
 
 

@@ -32,7 +32,8 @@ export function sayings({ cases, names, tokens, words, jobs, walks, of, kind }) 
     if (pointed >= 0) return gives(tokens, row, names[k], word, pointed);
     const job = word === tokens.length - 1 ? ` ${jobs[k]}` : "";
     const would = chancesOf(cases, switched(off, k));
-    return `${attends(tokens, row, names[k], word)}${job} ${once(words, would, names[k], off.includes(k))}`;
+    const then = once(words, would, names[k], off.includes(k));
+    return `${attends(tokens, row, names[k], word)}${job} ${then}`;
   }
 
   /** @type {(off: number[], chances: number[]) => string} */
