@@ -9,7 +9,7 @@ import inspect
 import io
 import textwrap
 import tokenize
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +20,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Span = tuple[int, int]
 
 
-def shown(*things: Callable[..., Any] | type, without: Sequence[str] = ()) -> str:
+def shown(*things: Any, without: Sequence[str] = ()) -> str:
     """Return the source of classes and functions without what a first reading need not see.
 
     Left out are docstrings, comments, type hints, calls of ``checks``, and what names the

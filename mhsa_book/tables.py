@@ -41,7 +41,7 @@ def show(rows: Sequence[str], columns: Mapping[str, Any], digits: int = 2) -> No
 def _written(tensor: Tensor, digits: int) -> list[str]:
     is_whole = not tensor.is_floating_point() or bool((tensor == tensor.round()).all())
 
-    def one(number: float) -> str:
+    def one(number: Any) -> str:
         if number != number:
             return "NaN"
         text = f"{number:.{0 if is_whole else digits}f}"

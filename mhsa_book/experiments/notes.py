@@ -28,6 +28,7 @@ its curves had settled, so its planned comparisons had no answer; the steps were
 nothing else was changed, and it was run again from the beginning.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -92,7 +93,7 @@ def draw(generator: torch.Generator, *, unseen: bool = False) -> Batch:
     return torch.cat([drawn.ids[..., None], drawn.notes], dim=-1), drawn.wanted
 
 
-def error(model: nn.Module, packed: Tensor, wanted: Tensor) -> Tensor:
+def error(model: Callable[[Tensor], Tensor], packed: Tensor, wanted: Tensor) -> Tensor:
     """Mean squared difference from the notes that are wanted; saying 0 has an error of 1."""
     return (model(packed) - wanted).square().mean()
 

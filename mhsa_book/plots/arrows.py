@@ -1,6 +1,6 @@
 """Rows of two numbers as arrows, and the dot product of each with one of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -8,7 +8,7 @@ import torch
 from mhsa_book.plots import style
 
 
-def dot_products(rows: Mapping[str, Sequence[float]]) -> None:
+def dot_products(rows: Mapping[str, Any]) -> None:
     """Draw rows of two numbers as arrows, each with its dot product with the first.
 
     A dashed line leads from the tip of each to the line of the first row: the dot there is

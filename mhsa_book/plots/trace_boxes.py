@@ -128,8 +128,8 @@ def _widths(flow: Flow, stacked: bool) -> list[float]:
     found = [LARGEST + SHIFT * SHEETS + 0.24] * (1 + max(flow.column.values()))
     for name, at in flow.column.items():
         lines = [text for label in _labels(flow.steps[name], stacked) for text in label]
-        label = max(_inches(text, 9) for text in lines)
-        found[at] = max(found[at], label + 0.32, _inches(name, 10, "bold") + 0.1)
+        label = max(_inches(text, 9.0) for text in lines)
+        found[at] = max(found[at], label + 0.32, _inches(name, 10.0, "bold") + 0.1)
     return found
 
 
