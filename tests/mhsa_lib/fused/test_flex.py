@@ -153,7 +153,9 @@ def test_a_torch_that_compiles_for_one_size_only_is_not_asked(monkeypatch):
     assert kernel(on_a_gpu(200), mask=by_tensor) == "SDPA under a tensor"
 
 
-def test_a_new_number_of_keys_compiles_nothing_from_the_second_on(monkeypatch):
+@pytest.fixture
+def counter(monkeypatch):
+    """Counts what is compiled of the kernel of a GPU, which runs here."""
     torch.compiler.reset()
     counter, compiler = CompileCounter(), torch.compile
     monkeypatch.setattr(
@@ -163,6 +165,10 @@ def test_a_new_number_of_keys_compiles_nothing_from_the_second_on(monkeypatch):
     compiled = flex._kernel("cuda")
     flex._kernel.cache_clear()
     monkeypatch.setattr(flex, "_kernel", lambda device: compiled)
+    return counter
+
+
+def test_a_new_number_of_keys_compiles_nothing_from_the_second_on(counter):
     compilations = []
     with torch.no_grad():
         for n_key in (200, 201, 260, 300, 515, 516, 700):
@@ -174,17 +180,8 @@ def test_a_new_number_of_keys_compiles_nothing_from_the_second_on(monkeypatch):
     assert compilations[2] <= 3
 
 
-def test_the_twentieth_kind_of_call_is_compiled_like_the_first(monkeypatch):
+def test_the_twentieth_kind_of_call_is_compiled_like_the_first(counter):
     """Beyond torch's limit of 8 it runs uncompiled, writes all scores, and only warns."""
-    torch.compiler.reset()
-    counter, compiler = CompileCounter(), torch.compile
-    monkeypatch.setattr(
-        torch, "compile", lambda f, **options: compiler(f, backend=counter, **options)
-    )
-    flex._kernel.cache_clear()
-    compiled = flex._kernel("cuda")
-    flex._kernel.cache_clear()
-    monkeypatch.setattr(flex, "_kernel", lambda device: compiled)
     compilations = []
     for width in range(1, 6):
         for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
