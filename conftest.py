@@ -3,6 +3,7 @@
 import doctest
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.dtest = doctest.DocTestParser().get_doctest(
                     text, {}, test.name, test.filename, test.lineno
                 )
+
+
+@pytest.fixture(autouse=True)
+def figures_are_closed() -> Iterator[None]:
+    """Close what a test or an example drew: pyplot keeps every figure, and warns at the 21st."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
