@@ -153,7 +153,7 @@ HINTS = {
     "place_finds_living": (
         "One column can do: in W_Q the row of what asks, in W_K the row of what offers.",
         "*place* asks and *living* offers. But which other words have a 1 in *living*?",
-        "Let *quality* take away in W_K what *living* gives. W_V passes *living* and *place* on.",
+        "Let *quality* take away in W_K what *living* gives. W_V hands on both kinds.",
     ),
     "different_rows": (
         "x has only the columns that say what a word is. Which rows of x are equal?",

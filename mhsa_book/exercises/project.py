@@ -22,7 +22,7 @@ def _query_of_token_1() -> list[float]:
 
 def _different_rows() -> int:
     """How many rows of y differ if ``x`` says what a word is and not where it stands."""
-    x = examples.meanings("the animal avoided the street".split())
+    x = examples.meanings(["the", "animal", "avoided", "the", "street"])
     with torch.no_grad():
         return len(examples.attention()(x[None])[0].round(decimals=4).unique(dim=0))
 
@@ -120,7 +120,7 @@ EXERCISES: dict[str, Exercise] = {
         because="Row 1 of x times the two columns of W_Q that belong to head 0.",
         wrong={
             (0.0, 1.45): "That is the query of token 0.",
-            (-0.8, 2.49): "These are the columns of head 1; head 0 has columns 0 and 1.",
+            (-0.27, 0.94): "These are the columns of head 1; head 0 has columns 0 and 1.",
             (-0.5, 1.0): "That is the key: for the query, take W_Q.",
         },
     ),
