@@ -43,7 +43,7 @@ def noun_of(words: list[str], article: int) -> int:
 def fault_of_head(answer: Any) -> str:
     """Say on which article of which sentence a head fails, and in which way."""
     maps = [torch.as_tensor(W, dtype=torch.float64).detach() for W in answer]
-    if fault := _fault_of_shapes(maps):
+    if fault := fault_of_shapes(maps, N_COLUMNS):
         return fault
     W_Q, W_K, W_V = maps
     for sentence in SENTENCES:
@@ -63,18 +63,19 @@ def fault_of_head(answer: Any) -> str:
     return ""
 
 
-def _fault_of_shapes(maps: list[Tensor]) -> str:
+def fault_of_shapes(maps: list[Tensor], n_columns: int) -> str:
+    """Say why these are not the three matrices of a head that reads rows of n_columns."""
     if len(maps) != 3:
         return f"Hand over three matrices, (W_Q, W_K, W_V); these are {len(maps)}."
     for name, W in zip(("W_Q", "W_K", "W_V"), maps, strict=True):
-        if W.ndim == 2 and W.shape[0] != N_COLUMNS and W.shape[1] == N_COLUMNS:
+        if W.ndim == 2 and W.shape[0] != n_columns and W.shape[1] == n_columns:
             return (
                 f"{name} is {tuple(W.shape)}. A word is a row and meets its matrix as "
-                f"x @ {name}, so there is a row for each of the {N_COLUMNS} columns of x: "
+                f"x @ {name}, so there is a row for each of the {n_columns} columns of x: "
                 f"turn it round with .T."
             )
-        if W.ndim != 2 or W.shape[0] != N_COLUMNS:
-            return f"{name} is {tuple(W.shape)}; it should have {N_COLUMNS} rows."
+        if W.ndim != 2 or W.shape[0] != n_columns:
+            return f"{name} is {tuple(W.shape)}; it should have {n_columns} rows."
         if not W.isfinite().all():
             return f"{name} has entries that are not finite; a large number does as well."
     W_Q, W_K, W_V = maps

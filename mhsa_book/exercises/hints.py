@@ -145,20 +145,50 @@ HINTS = {
         "So the key is the sum of two rows of W_K, in the columns of the first head.",
         "Row place is (0, 4, 0, 0), row quality is (−4, −4, 0, 0).",
     ),
-    "unpack": (
-        "Draw the columns for two heads: q of head 0, k of head 0, v of head 0, q of head 1 …",
-        "Cut into heads first, and only then each head into three.",
-        "rows.chunk(n_heads, dim=-1), each .chunk(3, dim=-1); then all first thirds together.",
+    "query_of_token_1": (
+        "A query is a row of x times W_Q; head 0 has the first two columns of W_Q.",
+        "The first number: −0.5 · 0.1 + 1 · (−0.2) + 0.3 · 1.0 + (−2) · 0.5.",
+        "The second number takes column 1: 0.4, 0.3, −0.5 and 0.2.",
+    ),
+    "place_finds_living": (
+        "One column can do: in W_Q the row of what asks, in W_K the row of what offers.",
+        "*place* asks and *living* offers. But which other words have a 1 in *living*?",
+        "Let *quality* take away in W_K what *living* gives. W_V hands on both kinds.",
+    ),
+    "different_rows": (
+        "x has only the columns that say what a word is. Which rows of x are equal?",
+        "Equal rows of x make equal queries, and all words have the same keys and values.",
+        "The word *the* occurs twice; the other three words once each.",
     ),
     "next_word": (
-        "The block there turns the hands back by one word. What turns them forward?",
-        "A turn and the turn in the other direction undo each other.",
-        "The inverse of a turn is its transpose; the length, 3, stays.",
+        "The block that is there rotates back by one word. What rotates forward?",
+        "A rotation and the rotation in the other direction undo each other.",
+        "The inverse of a rotation is its transpose; the length, 3, stays.",
+    ),
+    "folded_bias": (
+        "The weights of a word sum to 1, so what b_V adds to every value is in z as it is.",
+        "After z comes W_O, and b_O is added behind it.",
+        "b_V @ W_O is a constant row of y, and so is b_O.",
+    ),
+    "first_spread": (
+        "A number of q is a sum of 768 products. What is the variance of each?",
+        "768 · 0.02² is the variance of a number of q, and of a number of k.",
+        "q · k has 64 terms of variance (768 · 0.02²)²; then it is divided by √64.",
+    ),
+    "biases_that_matter": (
+        "Without rotation b_K adds q_i · b_K to all scores of query i. And with it?",
+        "The rotated b_K points elsewhere at each key.",
+        "Weights are made of queries and keys alone.",
     ),
     "place_in_memory": (
         "How many numbers lie before the second sentence? How many before its word 4?",
         "A sentence has 7 · 12 numbers, a word 12, a head 4.",
         "84 for the sentence, 4 · 12 for the word, 4 for the head, and 2.",
+    ),
+    "harmless_view": (
+        "Memory is one line. When does the order (head, word) equal the order (word, head)?",
+        "Try it: compare `q.view(…)` with the right split for each of the five shapes.",
+        "Two axes can be exchanged without moving anything if one of them has length 1.",
     ),
     "keeps_words_apart": (
         "You choose the (2, 7, 12) that is split: make it easy to recognise.",

@@ -1,14 +1,13 @@
 """Exercises of chapter 03, project."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from mhsa_book import examples
+from mhsa_book.exercises import build_a_head
 from mhsa_book.exercises.kinds import Exercise, OpenAnswer, Value
-from mhsa_book.exercises.known_mistakes import FunctionWithKnownMistakes
 from mhsa_lib.tracing import trace
 
 
@@ -16,22 +15,81 @@ def _key_of_wide() -> list[int]:
     return [round(number) for number in examples.running()["k"][1, 6, :4].tolist()]
 
 
-def _unpack(rows: Tensor, n_heads: int) -> tuple[Tensor, ...]:
-    """q, k and v of all heads, from rows that hold q, k, v of head 0, then those of head 1."""
-    by_head = rows.unflatten(-1, (n_heads, 3, -1))
-    return tuple(part.flatten(-2) for part in by_head.unbind(-2))
+def _query_of_token_1() -> list[float]:
+    x, mha = examples.worked()
+    return [round(number, 2) for number in (x[1] @ mha.project.W_Q.weight.T)[:2].tolist()]
 
 
-def _packed_rows() -> Iterator[dict[str, Any]]:
-    for n_heads, d_head in ((1, 1), (2, 1), (2, 2), (3, 4)):
-        rows = torch.arange(2.0 * 3 * n_heads * d_head).view(1, 2, -1)
-        yield {"rows": rows, "n_heads": n_heads}
+def _different_rows() -> int:
+    """How many rows of y differ if ``x`` says what a word is and not where it stands."""
+    x = examples.meanings(["the", "animal", "avoided", "the", "street"])
+    with torch.no_grad():
+        return len(examples.attention()(x[None])[0].round(decimals=4).unique(dim=0))
+
+
+PLACES = (
+    "the animal avoided the street too tired",
+    "the animal avoided the street too wide",
+    "a river left this hungry child so muddy",
+    "the dog so very afraid crossed the field",
+)
+"""In each of them one noun is a place and one is living, in either order."""
+
+
+def _fault_of_place(answer: Any) -> str:
+    """Why the place does not find who is living; "" if it does, in every sentence."""
+    maps = [torch.as_tensor(W, dtype=torch.float64).detach() for W in answer]
+    if fault := build_a_head.fault_of_shapes(maps, len(examples.COLUMNS)):
+        return fault
+    W_Q, W_K, W_V = maps
+    for sentence in PLACES:
+        words, x = sentence.split(), examples.embed(sentence).double()
+        place, living = (_noun(words, kind) for kind in ("place", "living"))
+        scores = (x @ W_Q) @ (x @ W_K).T / W_Q.shape[1] ** 0.5
+        weights = scores.softmax(dim=-1)[place]
+        said = f"In “{sentence}”, {words[place]!r} "
+        if weights[living] < build_a_head.ENOUGH:
+            return said + _found_instead(words, place, living, weights)
+        z = weights @ x @ W_V
+        if (z - torch.tensor([1.0, 0.0]).double()).abs().max() > 0.2:
+            return (
+                f"{said}finds {words[living]!r}, but z is ({z[0]:.2f}, {z[1]:.2f}) and should "
+                f"be near (1, 0), living and no place: look at W_V."
+            )
+    return ""
+
+
+def _noun(words: list[str], kind: str) -> int:
+    kinds = [examples.VOCABULARY[word] for word in words]
+    (found,) = (i for i, each in enumerate(kinds) if "noun" in each and kind in each)
+    return found
+
+
+def _found_instead(words: list[str], place: int, living: int, weights: Tensor) -> str:
+    """Which mistake the weights of a place show, when it does not find who is living."""
+    most = int(weights.argmax())
+    if weights.max() - weights.min() < 0.01:
+        return "gives all words the same weight: its query matches no key better than another."
+    qualities = [i for i, word in enumerate(words) if "quality" in examples.VOCABULARY[word]]
+    if any(weights[i] > 0.3 for i in qualities):
+        return (
+            "gives much weight to the quality: it is said of something living, and so it has "
+            "a 1 in *living* too. What must its key be, so that it is not found?"
+        )
+    if most == place:
+        return "finds itself."
+    if most == living:
+        return (
+            f"finds {words[living]!r}, but with weight {weights[living]:.2f}; "
+            f"{build_a_head.ENOUGH} is asked for. The scores are too near to each other."
+        )
+    return f"gives most weight, {weights[most]:.2f}, to {words[most]!r}."
 
 
 def _misses_the_next_word(hands: Any) -> str:
     """Which word does not look at the next one; "" if all but the first and the last do."""
     if not isinstance(hands, Tensor) or hands.shape != (4, 4):
-        return "It has to be a tensor of shape (4, 4): a row and a column for each hand."
+        return "It has to be a tensor of shape (4, 4): a row and a column for each number."
     mha, (words, _) = examples.attention(), examples.SENTENCES
     with torch.no_grad(), trace(mha) as wires:
         mha.project.W_Q.weight[4:8, 8:] = hands.to(torch.float32).T
@@ -47,20 +105,6 @@ def _misses_the_next_word(hands: Any) -> str:
     return ""
 
 
-PACKED_OTHERWISE = {
-    lambda rows, n_heads: rows.chunk(3, dim=-1): (
-        "So nn.MultiheadAttention packs: q of all heads, then k, then v. Here each head has "
-        "its q, k and v side by side."
-    ),
-    lambda rows, n_heads: rows.unflatten(-1, (n_heads, -1, 3)).flatten(-3, -2).unbind(-1): (
-        "It deals the numbers out one by one. q of a head is a piece of d_head numbers."
-    ),
-    lambda rows, n_heads: rows.unflatten(-1, (n_heads, 3, -1)).unbind(-2): (
-        "The cut is right; the heads of q still have to stand side by side in one row."
-    ),
-}
-
-
 EXERCISES: dict[str, Exercise] = {
     "key_of_wide": Value(
         _key_of_wide,
@@ -71,9 +115,30 @@ EXERCISES: dict[str, Exercise] = {
             (0, 4, -4, -4): "Each row has its own four columns; add column by column.",
         },
     ),
-    "unpack": FunctionWithKnownMistakes(_unpack, _packed_rows, mistakes=PACKED_OTHERWISE),
+    "query_of_token_1": Value(
+        _query_of_token_1,
+        because="Row 1 of x times the two columns of W_Q that belong to head 0.",
+        wrong={
+            (0.0, 1.45): "That is the query of token 0.",
+            (-0.27, 0.94): "These are the columns of head 1; head 0 has columns 0 and 1.",
+            (-0.5, 1.0): "That is the key: for the query, take W_Q.",
+        },
+    ),
+    "place_finds_living": OpenAnswer(
+        _fault_of_place,
+        because=f"In {len(PLACES)} sentences the place finds the noun that is living.",
+    ),
+    "different_rows": Value(
+        _different_rows,
+        because="The two words *the* have one row in x, and so they have one row in y.",
+        wrong={
+            5: "Two of the five words are the same word. What tells their rows of x apart?",
+            3: "Only rows of words that are equal must be equal. Which words are?",
+            1: "Different words have different rows of x, and so different queries.",
+        },
+    ),
     "next_word": OpenAnswer(
         _misses_the_next_word,
-        because="The hands are turned forward, and every word inside finds the next.",
+        because="It rotates forward by one word, and every word inside finds the next.",
     ),
 }

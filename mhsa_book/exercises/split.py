@@ -41,6 +41,26 @@ def _place_in_memory() -> int:
     return int(functional.split_heads(torch.arange(168.0).view(2, 7, 12), 3)[1, 1, 4, 2])
 
 
+CASES = {
+    "one sentence": (1, 3, 7, 4),
+    "one head": (2, 1, 7, 12),
+    "one word": (2, 3, 1, 4),
+    "heads of one number": (2, 3, 7, 1),
+    "as many heads as words": (2, 7, 7, 4),
+}
+"""Shapes (batch, head, seq, d_head) of a right split, by what is special about them."""
+
+
+def _harmless() -> frozenset[str]:
+    """In which cases the wrong view has the same numbers as the right split."""
+    found = set()
+    for name, (batch, n_heads, seq, d_head) in CASES.items():
+        q = torch.arange(batch * seq * n_heads * d_head).view(batch, seq, n_heads * d_head)
+        if torch.equal(q.view(batch, n_heads, seq, d_head), functional.split_heads(q, n_heads)):
+            found.add(name)
+    return frozenset(found)
+
+
 def _misjudges(answer: Any) -> str:
     """Which split an answer takes for what it is not; "" if none."""
     if not callable(answer):
@@ -66,6 +86,25 @@ EXERCISES: dict[str, Exercise] = {
             54: "That is the same number of the first sentence.",
             130: "That is its place in q.view(2, 3, 7, 4), the wrong view.",
             146: "Words are 12 numbers apart and heads 4: are the two axes exchanged?",
+        },
+    ),
+    "harmless_view": Value(
+        _harmless,
+        because="With one head or one word there are no two axes to be exchanged.",
+        wrong={
+            frozenset({"one head"}): "That is one of them. There is another.",
+            frozenset({"one word"}): "That is one of them. There is another.",
+            frozenset({"one head", "one word", "as many heads as words"}): (
+                "With as many heads as words the *shapes* are equal even without transpose; "
+                "are the numbers?"
+            ),
+            frozenset({"one head", "one word", "one sentence"}): (
+                "How many sentences there are does not matter; they are in front."
+            ),
+            frozenset({"one head", "one word", "heads of one number"}): (
+                "With d_head 1, head 0 of the wrong view has the first seven numbers of the "
+                "sentence. Are these one number of each word?"
+            ),
         },
     ),
     "keeps_words_apart": OpenAnswer(

@@ -9,6 +9,7 @@ lightness falls in equal steps, and hue alone never carries a meaning.
 
 from mhsa_book.plots.arcs import arcs as arcs
 from mhsa_book.plots.arrows import dot_products as dot_products
+from mhsa_book.plots.arrows import rotated as rotated
 from mhsa_book.plots.charts import bars as bars
 from mhsa_book.plots.charts import curves as curves
 from mhsa_book.plots.contribution import contributions as contributions
@@ -54,6 +55,7 @@ __all__ = [
     "profiles",
     "ratios",
     "roofline",
+    "rotated",
     "seeds",
     "signed",
     "sweep",

@@ -1,6 +1,7 @@
-"""Rows of two numbers as arrows, and the dot product of each with one of them."""
+"""Rows of two numbers as arrows: dot products with one of them, and what a rotation does."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -46,6 +47,56 @@ def dot_products(rows: Mapping[str, Any]) -> None:
     ax.set_ylabel("second number", fontsize=style.TEXT)
     ax.tick_params(labelsize=style.TEXT)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def rotated(
+    query: Sequence[float],
+    key: Sequence[float],
+    degrees: float,
+    positions: Sequence[tuple[int, int]],
+) -> None:
+    """Draw a query and a key of two numbers, rotated by ``degrees`` for each position.
+
+    There is a panel for each pair of ``positions``, that of the query and that of the key. Its
+    title says the dot product of the rotated arrows; where an arrow was before is dashed.
+    Raises ``ValueError`` for rows that are not two numbers, and without positions.
+
+    >>> rotated((2, 1), (1, 2), 30, [(3, 1), (6, 4)])
+    """
+    if len(query) != 2 or len(key) != 2 or not positions:
+        raise ValueError(
+            f"query {tuple(query)}, key {tuple(key)} and positions {[*positions]} cannot be "
+            f"drawn; give two rows of two numbers, and a pair of positions for each panel."
+        )
+    rows = {"q": query, "k": key}
+    before = {name: torch.tensor(row, dtype=torch.float64) for name, row in rows.items()}
+    most = max(float(row.norm()) for row in before.values()) + 0.8
+    fig = style.figure(2.5 * len(positions), 3.3)
+    for i, places in enumerate(positions):
+        ax = fig.add_subplot(
+            1, len(positions), i + 1, aspect="equal", xlim=(-most, most), ylim=(-most, most)
+        )
+        tips = []
+        for (name, row), place, colour in zip(
+            before.items(), places, (style.SERIES[0], style.SERIES[5]), strict=True
+        ):
+            tips.append(_turned(row, degrees * place))
+            ax.plot(*zip((0, 0), row, strict=True), color=colour, lw=1.2, ls="--", zorder=1)
+            _arrow(ax, tips[-1], colour, name, bold=True)
+        said = f"{float(tips[0] @ tips[1]):.2f}".replace("-", "−")
+        title = f"query at {places[0]}, key at {places[1]}\nq · k = {said}"
+        ax.set_title(title, fontsize=style.TEXT + 0.5)
+        ax.axhline(0, color=style.FAINT, lw=0.5)
+        ax.axvline(0, color=style.FAINT, lw=0.5)
+        ax.set(xticks=[], yticks=[])
+    fig.supxlabel("first number of the pair", fontsize=style.TEXT)
+    fig.supylabel("second number", fontsize=style.TEXT)
+
+
+def _turned(row: torch.Tensor, degrees: float) -> torch.Tensor:
+    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    a, b = row.tolist()
+    return torch.tensor([a * cos - b * sin, a * sin + b * cos], dtype=torch.float64)
 
 
 def _short(number: torch.Tensor) -> str:

@@ -29,7 +29,7 @@ from tests.helpers.distributions import closure, link
 from tools import PACKAGES, ROOT
 from tools.build.repository import project
 
-LIGHT = ROOT / "notebooks" / "04_split.ipynb"
+LIGHT = ROOT / "notebooks" / "primer.ipynb"
 NAMED = "numpy scipy matplotlib transformers ipywidgets ipykernel"
 # What these import; pip would add a notebook server, which Colab does not run either.
 BELOW = """pip packaging six typing-extensions tqdm pyyaml

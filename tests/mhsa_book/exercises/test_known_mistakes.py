@@ -76,19 +76,6 @@ def one_head_looped(x, W_Q, W_K, W_V):
     return torch.stack(rows)
 
 
-def unpack_by_slices(rows, n_heads):
-    d_head = rows.shape[-1] // n_heads // 3
-    starts = [[(3 * head + part) * d_head for head in range(n_heads)] for part in range(3)]
-    return [
-        torch.cat([rows[..., first : first + d_head] for first in each], -1) for each in starts
-    ]
-
-
-def unpack_by_chunks(rows, n_heads):
-    heads = [head.chunk(3, -1) for head in rows.chunk(n_heads, -1)]
-    return tuple(torch.cat(part, -1) for part in zip(*heads, strict=True))
-
-
 def wrote_by_einsum(z, W_O):
     return torch.einsum("bhqd,hdm->bhqm", z, W_O.unflatten(0, z.shape[-3:-2] + z.shape[-1:]))
 
@@ -151,7 +138,6 @@ RIGHT = {
         uncut_by_exp,
         lambda scores: (scores.mean(0) * scores.shape[0] ** 0.5).softmax(-1),
     ),
-    "unpack": (unpack_by_slices, unpack_by_chunks),
     "heads_wrote": (wrote_by_einsum, wrote_alone),
     "cross_attention": (by_chunks, by_module),
     "all_heads_at_once": (einsummed, lambda q, k, v: sdpa(q, k, v)),

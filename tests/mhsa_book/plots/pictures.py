@@ -96,6 +96,7 @@ PICTURES = {
     "roofline, no points": lambda: plots.roofline({"here": Rates(100e9, 25e9)}),
     "path_patch": lambda: plots.path_patch(["L0H0", "L0H1", "L0H2"], "L0H2", "k"),
     "path_patch, large": lambda: plots.path_patch([f"L0H{i}" for i in range(12)], "L0H9", "v"),
+    "rotated": lambda: plots.rotated((2, 1), (1, 2), 30, [(3, 1), (6, 4)]),
     "dot_products": lambda: plots.dot_products({"a": (2, 1), "b": (1, 2), "c": (-1, 2)}),
     "language_model": lambda: plots.language_model(small(), "a b"),
     "language_model, large": lambda: plots.language_model(small(), "twenty letters in it"),

@@ -32,3 +32,35 @@ def test_a_dashed_line_meets_the_first_row_at_a_right_angle(other):
     assert abs(foot[0] * first[1] - foot[1] * first[0]) < 1e-12  # on the line of the first
     assert foot @ first == pytest.approx(np.dot(other, first))
     plt.close("all")
+
+
+def rotated_panels(*given):
+    plt.close("all")
+    plots.rotated(*given)
+    return plt.gcf().axes
+
+
+def tips_of(ax):
+    """Where the arrows end, the query's first."""
+    return [np.array(note.xy) for note in ax.texts if getattr(note, "arrow_patch", None)]
+
+
+def test_arrows_are_rotated_by_their_positions():
+    query, key, places = (2, 1), (1, 2), [(3, 1), (6, 4), (6, 1)]
+    panels = rotated_panels(query, key, 30, places)
+    for ax, (i, j) in zip(panels, places, strict=True):
+        q, k = (complex(*row) * np.exp(1j * np.pi / 6 * n) for row, n in ((query, i), (key, j)))
+        for tip, wanted in zip(tips_of(ax), (q, k), strict=True):
+            assert complex(*tip) == pytest.approx(wanted)
+        said = f"{(q * k.conjugate()).real:.2f}".replace("-", "−")
+        assert ax.get_title() == f"query at {i}, key at {j}\nq · k = {said}"
+    titles = [ax.get_title().splitlines()[1] for ax in panels]
+    assert titles[0] == titles[1] != titles[2]
+    plt.close("all")
+
+
+@pytest.mark.parametrize("given", [((1, 2, 3), (1, 2), [(0, 1)]), ((1, 2), (1, 2), [])])
+def test_what_is_no_pair_of_arrows_cannot_be_rotated(given):
+    query, key, places = given
+    with pytest.raises(ValueError, match="two rows of two numbers"):
+        plots.rotated(query, key, 30, places)

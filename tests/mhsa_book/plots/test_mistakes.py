@@ -74,6 +74,7 @@ WRONG = {
                      r"wire='z' name no path; .* and one of \['q', 'k', 'v'\]"),
     "arrows in space": (lambda: plots.dot_products({"a": (1, 2), "b": (1, 2, 3)}),
                         r"rows \{'b': \[1, 2, 3\]\} cannot be drawn .* two numbers each"),
+    "nothing to rotate": (lambda: plots.rotated((1, 2), (2, 1), 30, []), "two rows of two"),
     "no direction": (lambda: plots.dot_products({"a": (0, 0)}), "first row that is not zero"),
     "many tokens": (lambda: plots.language_model(small(), "x" * 21),
                     "text has 21 tokens, and at most 20 fit"),
