@@ -202,6 +202,11 @@ HINTS = {
         "Let a be (1, 0). What is a·b then?",
         "b needs a first number larger than 1; the second may be anything.",
     ),
+    "which_mask_mistake": (
+        "In which maps does a word attend to later words?",
+        "In which maps do the rows of *the* and *animal* not sum to 1?",
+        "Of the two with an empty upper triangle, one has lost the weight of the verb.",
+    ),
     "packed_documents": (
         "Write the number of its document for each token: torch.repeat_interleave can.",
         "Two tokens belong together where their numbers are equal; tril() hides what is later.",

@@ -1,6 +1,7 @@
 """Exercises of chapter 06, masks."""
 
 from collections.abc import Mapping, Sequence
+from types import EllipsisType
 from typing import Any
 
 import torch
@@ -71,6 +72,27 @@ def _fault_of_positions(document: Sequence[int], positions: Any) -> str:
     return ""
 
 
+SAID_OF_MAPS = {
+    "A": ("times 0", "Look above the diagonal: do forbidden keys have weight, and what sum?"),
+    "B": ("inverted", "Where does it have weight: above the diagonal, or below?"),
+    "C": ("right", "Is anything above the diagonal? And do its rows sum to 1?"),
+    "D": ("too late", "Add up the rows of *the* and *animal*."),
+}
+"""What made the four maps of the chapter, and what to look at."""
+
+
+def _misread(answer: Any) -> str | EllipsisType:
+    """What is wrong with names for the mistakes behind the four maps."""
+    if not isinstance(answer, Mapping) or {*answer} != {*SAID_OF_MAPS}:
+        return "Give a dict with the keys A, B, C and D."
+    if any(made_by is ... for made_by in answer.values()):
+        return ...
+    for name, (made_by, look) in SAID_OF_MAPS.items():
+        if answer[name] != made_by:
+            return f"{name} is not {answer[name]!r}. {look}"
+    return ""
+
+
 def _wrong_pair(given: Mapping[str, Any], expected: Tensor, found: Any) -> str:
     """Say the first query and key for which a triangle is wrong."""
     if not _is_mask(found, expected):
@@ -118,6 +140,9 @@ EXERCISES: dict[str, Exercise] = {
         exhibits=bugs.paddings(),
         axes="batch 1 1 key",
         described=_wrong_key,
+    ),
+    "which_mask_mistake": OpenAnswer(
+        _misread, "A sum and a look above the diagonal tell all four apart."
     ),
     "packed_documents": OpenAnswer(
         packed_documents, "No token sees another document, and each document begins at 0."

@@ -58,6 +58,17 @@ def test_with_such_masks_and_positions_each_document_is_read_as_if_alone(lengths
     torch.testing.assert_close(packed, torch.cat(apart))
 
 
+READ = {"A": "times 0", "B": "inverted", "C": "right", "D": "too late"}
+
+
+def test_the_mistakes_behind_four_maps_are_recognised():
+    assert check("which_mask_mistake", READ)
+    assert "A is not 'right'" in check("which_mask_mistake", {**READ, "A": "right"}).text
+    assert "Add up the rows" in check("which_mask_mistake", {**READ, "D": "right"}).text
+    assert "A, B, C and D" in check("which_mask_mistake", ["right"] * 4).text
+    assert "place of the dots" in check("which_mask_mistake", dict.fromkeys("ABCD", ...)).text
+
+
 def forbid(scores, mask, number=-torch.inf):
     return torch.softmax(scores.masked_fill(~mask, number), dim=-1)
 
