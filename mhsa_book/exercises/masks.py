@@ -17,7 +17,7 @@ PACKED = ((2, 1), (4, 3), (1, 3, 2), (5,))
 """Lengths of documents that share a row."""
 
 
-def packed_documents(answer: Any) -> str:
+def packed_documents(answer: Any) -> str | EllipsisType:
     """What is wrong with a function that packs documents so that each is read as if alone.
 
     Given the lengths of the documents it returns the mask (query, key), True for may attend,
@@ -29,7 +29,10 @@ def packed_documents(answer: Any) -> str:
     if not callable(answer):
         return "Define packed(lengths) and hand it over."
     for lengths in PACKED:
-        if fault := _fault_of_packing(lengths, answer([*lengths])):
+        packed = answer([*lengths])
+        if packed is ... or packed is None:
+            return ...
+        if fault := _fault_of_packing(lengths, packed):
             return f"Lengths {[*lengths]}: {fault}"
     return ""
 

@@ -47,6 +47,10 @@ def test_what_is_wrong_with_a_packed_row_is_named(change, said):
     assert said in repr(check("packed_documents", lambda lengths: change(*pack(lengths))))
 
 
+def test_the_stub_is_told_to_be_filled():
+    assert "place of the dots" in check("packed_documents", lambda lengths: ...).text
+
+
 @pytest.mark.parametrize("lengths", PACKED)
 def test_with_such_masks_and_positions_each_document_is_read_as_if_alone(lengths):
     mha, words = examples.attention(), ["the", "dog", "left", "so", "hungry"]
