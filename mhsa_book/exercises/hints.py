@@ -125,15 +125,15 @@ HINTS = {
         "Its query is made from the row of too, which is the same in both sentences.",
         "Equal queries and equal keys give equal scores: which is larger cannot change.",
     ),
-    "same_average": (
-        "0.7 times the first value plus 0.3 times the second shall be 3.8.",
-        "Choose the first value as you like.",
-        "With 0 as the first, the second is 3.8 / 0.3.",
+    "heads_needed": (
+        "What does one head bring to a player? One sum of messages, whose weights sum to 1.",
+        "W_O can multiply this one sum by any matrix, but it cannot take the sum apart.",
+        "Is the wish one sum with weights that are not negative? Then one head will do.",
     ),
-    "uncut": (
-        "A wide head is one dot product over all columns: what is it in parts?",
-        "The dot product of the whole is the sum of the parts' dot products.",
-        "The scores given were divided by √d_head; the wide head divides by √(n_heads d_head).",
+    "better_with_one_map": (
+        "Put edit(lm.attention(layer), …) into a loop over the layers 16 to 24.",
+        "Chapter 00 has three heads that hold Mary back. In which of these layers are they?",
+        "L24H4 takes most of its weight from Mary, and pushes against her.",
     ),
     "one_head_is_enough": (
         "Two questions spoil each other when their answers are different words.",
@@ -232,10 +232,15 @@ HINTS = {
         "Let a be (1, 0). What is a·b then?",
         "b needs a first number larger than 1; the second may be anything.",
     ),
+    "which_mask_mistake": (
+        "In which maps does a word attend to later words?",
+        "In which maps do the rows of *the* and *animal* not sum to 1?",
+        "Of the two with an empty upper triangle, one has lost the weight of the verb.",
+    ),
     "packed_documents": (
-        "Draw the triangle of four words, then that of three.",
-        "Where a query and a key are of different documents, there is a dot.",
-        "masks.causal & masks.documents(ids), or a custom mask of equal document numbers.",
+        "Write the number of its document for each token: torch.repeat_interleave can.",
+        "Two tokens belong together where their numbers are equal; tril() hides what is later.",
+        "torch.cat of one torch.arange(length) for each document makes the positions.",
     ),
     "owner_of_column": (
         "Head 0 writes the columns 0 to 63, head 1 the columns 64 to 127.",

@@ -1,6 +1,7 @@
 """Exercises of chapter 06, masks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import EllipsisType
 from typing import Any
 
 import torch
@@ -12,43 +13,87 @@ from mhsa_book.exercises.kinds import Exercise, OpenAnswer
 from mhsa_book.exercises.known_mistakes import FunctionWithKnownMistakes
 from mhsa_lib import masks
 
-DOCUMENT = (0, 0, 0, 0, 1, 1, 1)
-"""Two documents in one row of seven: of four words, and of three."""
+PACKED = ((2, 1), (4, 3), (1, 3, 2), (5,))
+"""Lengths of documents that share a row."""
 
 
-def packed_documents(answer: Any) -> str:
-    """What is wrong with a mask under which two packed documents are each read as if alone.
+def packed_documents(answer: Any) -> str | EllipsisType:
+    """What is wrong with a function that packs documents so that each is read as if alone.
 
-    The mask is a predicate, booleans (query, key), or a drawing: seven rows of text.
+    Given the lengths of the documents it returns the mask (query, key), True for may attend,
+    and the position of every token.
 
-    >>> packed_documents(masks.causal)
-    'Query 4 may look at key 0, which stands in the other document.'
+    >>> packed_documents(lambda lengths: (masks.causal.dense(3, 3), [0, 1, 2]))
+    'Lengths [2, 1]: query 2 may attend to key 0, which is in the other document.'
     """
-    size = len(DOCUMENT)
-    allowed = _drawn(answer)
-    if allowed.shape != (size, size) or allowed.dtype is not torch.bool:
-        return f"A mask for them is {size} × {size} squares, True or ■ for may look."
-    for query, key in torch.cartesian_prod(torch.arange(size), torch.arange(size)).tolist():
-        apart, ahead = DOCUMENT[query] != DOCUMENT[key], key > query
-        pair = f"Query {query} {'may' if allowed[query, key] else 'may not'} look at key {key}"
-        if allowed[query, key] and apart:
-            return f"{pair}, which stands in the other document."
-        if allowed[query, key] and ahead:
-            return f"{pair}, which comes later."
-        if not allowed[query, key] and not apart and not ahead:
-            return f"{pair}, though it would if its document were alone."
+    if not callable(answer):
+        return "Define packed(lengths) and hand it over."
+    for lengths in PACKED:
+        packed = answer([*lengths])
+        if packed is ... or packed is None:
+            return ...
+        if fault := _fault_of_packing(lengths, packed):
+            return f"Lengths {[*lengths]}: {fault}"
     return ""
 
 
-def _drawn(answer: Any) -> Tensor:
-    if isinstance(answer, masks.Predicate):
-        answer = answer.dense(len(DOCUMENT), len(DOCUMENT))
-    if isinstance(answer, Tensor):
-        return answer.reshape(answer.shape[-2:])
-    rows = [list(row) for row in (answer.split() if isinstance(answer, str) else answer)]
-    if not {square for row in rows for square in row} <= {"■", "·", True, False}:
-        raise ValueError("a drawing is made of ■ and ·")
-    return torch.tensor([[square in ("■", True) for square in row] for row in rows])
+def _fault_of_packing(lengths: Sequence[int], packed: Any) -> str:
+    if not isinstance(packed, tuple) or len(packed) != 2:
+        return "return two things, the mask and the positions."
+    mask, positions = packed
+    document = [i for i, length in enumerate(lengths) for _ in range(length)]
+    size = len(document)
+    if isinstance(mask, masks.Predicate):
+        mask = mask.dense(size, size)
+    allowed = torch.as_tensor(mask)
+    if allowed.dtype is not torch.bool or allowed.shape[-2:] != (size, size):
+        return f"the mask has {size} × {size} booleans, True for may attend."
+    allowed = allowed.reshape(size, size)
+    for query, key in torch.cartesian_prod(torch.arange(size), torch.arange(size)).tolist():
+        apart, ahead = document[query] != document[key], key > query
+        may = "may" if allowed[query, key] else "may not"
+        pair = f"query {query} {may} attend to key {key}"
+        if allowed[query, key] and apart:
+            return f"{pair}, which is in the other document."
+        if allowed[query, key] and ahead:
+            return f"{pair}, which comes later."
+        if not allowed[query, key] and not apart and not ahead:
+            return f"{pair}, though it could if its document were alone."
+    return _fault_of_positions(document, torch.as_tensor(positions).tolist())
+
+
+def _fault_of_positions(document: Sequence[int], positions: Any) -> str:
+    if not isinstance(positions, list) or len(positions) != len(document):
+        return f"the mask is right. Give {len(document)} positions with it, one for each token."
+    for token, (own, found) in enumerate(zip(document, positions, strict=True)):
+        alone = token - document.index(own)
+        if found != alone:
+            return (
+                f"the mask is right. But token {token} is told that its position is {found}; "
+                f"if its document were alone, it would be {alone}."
+            )
+    return ""
+
+
+SAID_OF_MAPS = {
+    "A": ("times 0", "Look above the diagonal: do forbidden keys have weight, and what sum?"),
+    "B": ("inverted", "Where does it have weight: above the diagonal, or below?"),
+    "C": ("right", "Is anything above the diagonal? And do its rows sum to 1?"),
+    "D": ("too late", "Add up the rows of *the* and *animal*."),
+}
+"""What made the four maps of the chapter, and what to look at."""
+
+
+def _misread(answer: Any) -> str | EllipsisType:
+    """What is wrong with names for the mistakes behind the four maps."""
+    if not isinstance(answer, Mapping) or {*answer} != {*SAID_OF_MAPS}:
+        return "Give a dict with the keys A, B, C and D."
+    if any(made_by is ... for made_by in answer.values()):
+        return ...
+    for name, (made_by, look) in SAID_OF_MAPS.items():
+        if answer[name] != made_by:
+            return f"{name} is not {answer[name]!r}. {look}"
+    return ""
 
 
 def _wrong_pair(given: Mapping[str, Any], expected: Tensor, found: Any) -> str:
@@ -99,9 +144,10 @@ EXERCISES: dict[str, Exercise] = {
         axes="batch 1 1 key",
         described=_wrong_key,
     ),
+    "which_mask_mistake": OpenAnswer(
+        _misread, "A sum and a look above the diagonal tell all four apart."
+    ),
     "packed_documents": OpenAnswer(
-        packed_documents,
-        "No word sees the other document.\nPositions have to restart as well before each is "
-        "read as if it were alone:\nhere they are part of x.",
+        packed_documents, "No token sees another document, and each document begins at 0."
     ),
 }

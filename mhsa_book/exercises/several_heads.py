@@ -1,51 +1,65 @@
 """Exercises of chapter 02, why more than one head."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from mhsa_book import examples
-from mhsa_book.exercises.kinds import Exercise, OpenAnswer
-from mhsa_book.exercises.known_mistakes import FunctionWithKnownMistakes
+from mhsa_book.exercises.first_model import PROMPT, language_model
+from mhsa_book.exercises.kinds import Exercise, OpenAnswer, Value
 from mhsa_lib.attention import MultiHeadAttention
+from mhsa_lib.tracing.editing import edit
 from mhsa_lib.tracing.wires import trace
 
-SHARES, VALUES = (0.7, 0.3), (2.0, 8.0)
-"""The weights of one head on two words, and what these say."""
-KNOWN = (VALUES, (5.0, 1.0))
-"""The pairs with this average that the chapter itself names."""
+HEADS_NEEDED = (1, 2, 1, 3)
+"""For the sum of both neighbours, their difference, one of them by turns, and three players."""
+
+WHY_NEEDED = (
+    "One map with ½ for each neighbour brings half of the sum, and W_O can double it.",
+    "Weights are never negative. What one head does with one message, it does with the other.",
+    "Who asks decides: the query of an even seat may be another than that of an odd seat.",
+    "Three messages, none of which may be mixed with another.",
+)
+"""A hint for each, said when its number is wrong."""
+
+LAYERS = range(16, 25)
+"""Layers in which the reader lets all heads share one map, one layer at a time."""
 
 
-def uncut(scores: Tensor) -> Tensor:
-    """The weights of one wide head, from the scores (head, key) of the narrow heads in it."""
-    return torch.softmax(scores.sum(dim=0) / len(scores) ** 0.5, dim=-1)
-
-
-def _scores() -> Iterator[dict[str, Any]]:
-    yield {"scores": torch.tensor([[0.0, 1.0]])}
-    yield {"scores": torch.tensor([[8.0, 0.0], [-9.0, 0.0]])}
-    yield {"scores": torch.tensor([[2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [0.0, 0.0, 1.0]])}
-    yield {"scores": examples.running()["scores"][1, :, 6]}
-
-
-def _unlike_them(pair: Any) -> str:
-    """What is wrong with two values that shall have the same average."""
-    given = torch.tensor([float(value) for value in pair])
-    if given.shape != (2,) or not given.isfinite().all():
-        return "Give two numbers, as in (2, 8)."
-    shares = torch.tensor(SHARES)
-    found, wanted = float(shares @ given), float(shares @ torch.tensor(VALUES))
-    if abs(found - wanted) > 1e-4:
-        return f"Their average is {found:.4f}, not {wanted:.4f}."
-    if any(torch.allclose(given, torch.tensor(known), atol=0.01) for known in KNOWN):
-        return "These two values stand in the text; find others."
+def _miscounted(answer: Any) -> str:
+    """What is wrong with numbers of heads for the four games."""
+    numbers = [int(number) for number in answer]
+    if len(numbers) != len(HEADS_NEEDED):
+        return f"Give {len(HEADS_NEEDED)} numbers, one for each game."
+    for game, (found, needed, why) in enumerate(
+        zip(numbers, HEADS_NEEDED, WHY_NEEDED, strict=True), start=1
+    ):
+        if found != needed:
+            return f"Game {game} does not need {found}. {why}"
     return ""
 
 
+def one_map(weights: Tensor) -> Tensor:
+    """The weights (…, head, query, key) with their mean over the heads in every head.
+
+    >>> one_map(torch.tensor([[[1.0, 0]], [[0.5, 0.5]]])).tolist()
+    [[[0.75, 0.25]], [[0.75, 0.25]]]
+    """
+    return weights.mean(dim=-3, keepdim=True).expand_as(weights)
+
+
+def _best_with_one_map() -> int:
+    """The layer in which one map for all heads makes Mary likeliest."""
+    lm, mary = language_model(), {}
+    for layer in LAYERS:
+        with edit(lm.attention(layer), "weights", one_map):
+            mary[layer] = dict(lm.next(PROMPT))[" Mary"]
+    return max(mary, key=mary.__getitem__)
+
+
 def _lost(sentence: Any) -> str:
-    """What is wrong with a sentence in which one head shall find who is meant."""
+    """What is wrong with a sentence in which one head should find who is meant."""
     if not isinstance(sentence, str) or not sentence.split():
         return "Give one string of up to eight words."
     words, x = sentence.split(), examples.embed(sentence)
@@ -62,26 +76,17 @@ def _lost(sentence: Any) -> str:
     return "" if found >= 0.5 else f"One head puts {found:.2f} on {words[meant]}."
 
 
-CUT_ALL_THE_SAME = {
-    lambda scores: scores.softmax(dim=-1).mean(dim=0): (
-        "That is the mean of the narrow heads' maps. A wide head has one softmax only."
-    ),
-    lambda scores: scores.sum(dim=0).softmax(dim=-1): (
-        "The sum of the scores is right. But each was divided by the root of its own width: "
-        "for the wide head, what is still missing?"
-    ),
-    lambda scores: scores.mean(dim=0).softmax(dim=-1): (
-        "n narrow heads are n times as wide, and the root of n is what is divided by, not n."
-    ),
-}
-
-
 EXERCISES: dict[str, Exercise] = {
-    "same_average": OpenAnswer(
-        _unlike_them, "The average alone does not tell the pairs apart."
+    "heads_needed": OpenAnswer(
+        _miscounted, "One head for each mix of messages that has to stay apart from the others."
     ),
-    "uncut": FunctionWithKnownMistakes(
-        uncut, _scores, "All questions are added before the one softmax.", CUT_ALL_THE_SAME
+    "better_with_one_map": Value(
+        _best_with_one_map,
+        "In this layer a head that holds Mary back has to share its map.",
+        {
+            23: "There Mary falls, and John rises. Which layer does the opposite?",
+            20: "There Mary falls. Which layer does the opposite?",
+        },
     ),
     "one_head_is_enough": OpenAnswer(_lost, "Here no question takes the answer from another."),
 }

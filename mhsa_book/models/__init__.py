@@ -13,3 +13,4 @@ from mhsa_book.models.minilm import PretrainedModel as PretrainedModel
 from mhsa_book.models.minilm import untrained as untrained
 from mhsa_book.models.minilm import verify as verify
 from mhsa_book.models.next_words import next_words as next_words
+from mhsa_book.models.under_mask import under_mask as under_mask

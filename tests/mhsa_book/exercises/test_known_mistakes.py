@@ -123,21 +123,12 @@ def apart_looped(A):
     return all(A[i, i] > sum(A[j, i].abs() for j in size if j != i) for i in size)
 
 
-def uncut_by_exp(scores):
-    powers = (scores.sum(0) * len(scores) ** -0.5).exp()
-    return powers / powers.sum()
-
-
 RIGHT = {
     "soften": (
         lambda scores: scores.exp() / scores.exp().sum(-1, keepdim=True),
         lambda scores: scores.log_softmax(-1).exp(),
     ),
     "one_head": (one_head_alone, one_head_looped),
-    "uncut": (
-        uncut_by_exp,
-        lambda scores: (scores.mean(0) * scores.shape[0] ** 0.5).softmax(-1),
-    ),
     "heads_wrote": (wrote_by_einsum, wrote_alone),
     "cross_attention": (by_chunks, by_module),
     "all_heads_at_once": (einsummed, lambda q, k, v: sdpa(q, k, v)),

@@ -5,54 +5,72 @@ import torch
 
 from mhsa_book import examples
 from mhsa_book.exercises import check
-from mhsa_book.exercises.masks import DOCUMENT, packed_documents
+from mhsa_book.exercises.masks import PACKED
 from mhsa_lib import masks
 
-document = torch.tensor(DOCUMENT)
-together = masks.custom(lambda query, key: document[query] == document[key])
-RIGHT = masks.causal & together
+
+def pack(lengths):
+    document = torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths))
+    mask = (document[:, None] == document).tril()
+    return mask, torch.cat([torch.arange(length) for length in lengths])
+
+
+def by_rule(lengths):
+    document = [i for i, length in enumerate(lengths) for _ in range(length)]
+    return masks.causal & masks.documents(document), pack(lengths)[1].tolist()
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        RIGHT,
-        RIGHT.dense(7, 7),
-        RIGHT.dense(7, 7)[None, None],
-        RIGHT.dense(7, 7).tolist(),
-        masks.picture(RIGHT, 7),
-        "\n".join(masks.picture(RIGHT, 7)),
-    ],
+    "answer", [pack, by_rule, lambda n: (pack(n)[0][None, None], pack(n)[1])]
 )
-def test_a_rule_a_tensor_and_a_drawing_are_right(answer):
+def test_a_tensor_and_a_rule_are_right(answer):
     assert check("packed_documents", answer)
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("change", "said"),
     [
-        (masks.causal, "Query 4 may look at key 0, which stands in the other document."),
-        (together, "Query 0 may look at key 1, which comes later."),
-        (masks.sliding_window(2) & together, "Query 2 may not look at key 0, though"),
-        (RIGHT.dense(7, 7).float(), "7 × 7 squares"),
-        (["■"] * 7, "7 × 7 squares"),
-        (["x......"] * 7, "a drawing is made of ■ and ·"),
+        (
+            lambda m, p: (torch.ones_like(m).tril(), p),
+            "query 2 may attend to key 0, which",
+        ),
+        (lambda m, p: (m | m.T, p), "query 0 may attend to key 1, which comes later"),
+        (lambda m, p: (torch.eye(len(p)).bool(), p), "query 1 may not attend to key 0, though"),
+        (lambda m, p: (m.float(), p), "3 × 3 booleans"),
+        (lambda m, p: m, "return two things"),
+        (lambda m, p: (m, torch.arange(len(p))), "token 2 is told that its position is 2"),
+        (lambda m, p: (m, p + 1), "token 0 is told that its position is 1"),
+        (lambda m, p: (m, p[:1]), "Give 3 positions"),
     ],
 )
-def test_a_wrong_mask_hears_the_first_wrong_pair(answer, said):
-    assert said in repr(check("packed_documents", answer))
+def test_what_is_wrong_with_a_packed_row_is_named(change, said):
+    assert said in repr(check("packed_documents", lambda lengths: change(*pack(lengths))))
 
 
-def test_under_the_right_mask_each_document_is_read_as_if_alone():
-    mha, first, second = (
-        examples.attention(),
-        examples.embed("the dog left so"),
-        examples.embed("a child hungry"),
-    )
-    packed = mha(torch.cat([first, second]), mask=RIGHT)
-    apart = [mha(words, mask=masks.causal) for words in (first, second)]
+def test_the_stub_is_told_to_be_filled():
+    assert "place of the dots" in check("packed_documents", lambda lengths: ...).text
+
+
+@pytest.mark.parametrize("lengths", PACKED)
+def test_with_such_masks_and_positions_each_document_is_read_as_if_alone(lengths):
+    mha, words = examples.attention(), ["the", "dog", "left", "so", "hungry"]
+    documents = [examples.embed(" ".join(words[:length])) for length in lengths]
+    mask, positions = pack(lengths)
+    kinds = torch.cat([examples.meanings(words[:length]) for length in lengths])
+    packed = mha(kinds + examples.positions(8)[positions], mask=mask)
+    apart = [mha(words, mask=masks.causal) for words in documents]
     torch.testing.assert_close(packed, torch.cat(apart))
-    assert packed_documents(RIGHT) == ""
+
+
+READ = {"A": "times 0", "B": "inverted", "C": "right", "D": "too late"}
+
+
+def test_the_mistakes_behind_four_maps_are_recognised():
+    assert check("which_mask_mistake", READ)
+    assert "A is not 'right'" in check("which_mask_mistake", {**READ, "A": "right"}).text
+    assert "Add up the rows" in check("which_mask_mistake", {**READ, "D": "right"}).text
+    assert "A, B, C and D" in check("which_mask_mistake", ["right"] * 4).text
+    assert "place of the dots" in check("which_mask_mistake", dict.fromkeys("ABCD", ...)).text
 
 
 def forbid(scores, mask, number=-torch.inf):

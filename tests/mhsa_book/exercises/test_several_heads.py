@@ -1,30 +1,80 @@
 """The exercises of chapter 02 find the mistakes that a first attempt makes."""
 
 import pytest
+import torch
 
 from mhsa_book import examples
 from mhsa_book.exercises import check
+from mhsa_book.exercises.several_heads import HEADS_NEEDED
+from mhsa_lib import MultiHeadAttention
 
 
-def test_another_pair_with_the_same_average_is_right_and_the_old_one_is_not():
-    assert check("same_average", (0, 3.8 / 0.3))
-    assert check("same_average", (3.8, 3.8))
-    assert "4.0000, not 3.8000" in check("same_average", (4, 4)).text
+def least_error(wish, n_heads, seed):
+    """What a trained attention of so many heads cannot get right of eight players' messages."""
+    torch.manual_seed(seed)
+    mha = MultiHeadAttention(24, n_heads, d_head=12)
+    optimizer = torch.optim.Adam(mha.parameters(), lr=0.01)
+    for _ in range(400):
+        message = torch.randn(64, 8, 4)
+        x = torch.cat([torch.eye(8).expand(64, 8, 8), message, torch.zeros(64, 8, 12)], -1)
+        wanted = wish(message)
+        loss = (mha(x)[..., -wanted.shape[-1] :] - wanted).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss.item() / wanted.square().mean().item()
 
 
-@pytest.mark.parametrize("pair", [(2, 8), (5, 1), [5.0, 1.0], (5.00001, 1), (2.0001, 7.9998)])
-def test_the_pairs_of_the_text_are_not_found_by_the_reader(pair):
-    assert "find others" in check("same_average", pair).text
+def left(message):
+    return message.roll(1, dims=1)
 
 
-def test_the_uncut_head_adds_before_the_softmax_and_knows_its_scale():
-    def uncut(scores):
-        return (scores.sum(dim=0) / len(scores) ** 0.5).softmax(dim=-1)
+def right(message):
+    return message.roll(-1, dims=1)
 
-    assert check("uncut", uncut)
-    assert not check("uncut", lambda scores: scores.sum(dim=0).softmax(dim=-1))
-    assert not check("uncut", lambda scores: scores.mean(dim=0).softmax(dim=-1))
-    assert not check("uncut", lambda scores: scores.softmax(dim=-1).mean(dim=0))
+
+def by_turns(message):
+    even = (torch.arange(8) % 2 == 0)[:, None]
+    return torch.where(even, left(message), right(message))
+
+
+def of_three(message):
+    return torch.cat([left(message), right(message), message.roll(4, dims=1)], dim=-1)
+
+
+GAMES = (
+    lambda message: left(message) + right(message),
+    lambda message: left(message) - right(message),
+    by_turns,
+    of_three,
+)
+
+
+@pytest.mark.parametrize("game", range(4))
+def test_so_many_heads_solve_a_game_and_one_fewer_do_not(game):
+    needed = HEADS_NEEDED[game]
+    assert least_error(GAMES[game], needed, 0) < 0.05
+    if needed > 1:
+        assert least_error(GAMES[game], needed - 1, 0) > 0.15
+
+
+def test_a_wrong_number_of_heads_is_named():
+    assert check("heads_needed", [1, 2, 1, 3])
+    assert check("heads_needed", (1, 2, 1, 3))
+    for game in range(4):
+        answer = [*HEADS_NEEDED]
+        answer[game] += 1
+        assert (
+            f"Game {game + 1} does not need {answer[game]}"
+            in check("heads_needed", answer).text
+        )
+    assert "Give 4 numbers" in check("heads_needed", [1, 2]).text
+
+
+def test_the_layer_in_which_one_map_helps_is_found_by_the_model():
+    assert check("better_with_one_map", 24)
+    assert not check("better_with_one_map", 16)
+    assert "the opposite" in check("better_with_one_map", 23).text
 
 
 @pytest.mark.parametrize(
