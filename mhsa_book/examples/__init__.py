@@ -13,6 +13,7 @@ from mhsa_book.examples.random_numbers import random_heads as random_heads
 from mhsa_book.examples.random_numbers import random_tokens as random_tokens
 from mhsa_book.examples.running_example import HEADS as HEADS
 from mhsa_book.examples.running_example import attention as attention
+from mhsa_book.examples.running_example import concat_names as concat_names
 from mhsa_book.examples.running_example import head_matrices as head_matrices
 from mhsa_book.examples.running_example import running as running
 from mhsa_book.examples.seats import SEATED_COLUMNS as SEATED_COLUMNS

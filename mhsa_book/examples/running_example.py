@@ -63,6 +63,20 @@ def head_matrices(name: str) -> tuple[Tensor, Tensor, Tensor]:
     return W_Q, W_K, W_V
 
 
+def concat_names() -> list[str]:
+    """Names of the twelve columns of ``concat``: the head, and what the column stands for.
+
+    >>> concat_names()[:5]
+    ['0: noun', '0: living', '0: place', '0: –', '1: noun']
+    """
+    unused = ("–",)
+    return [
+        f"{head}: {name}"
+        for head, carried in CARRIED.items()
+        for name in (carried + unused)[:4]
+    ]
+
+
 def running() -> Wires:
     """All wires of the running example, the two sentences as a batch.
 

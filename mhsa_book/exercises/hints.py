@@ -242,30 +242,25 @@ HINTS = {
         "Two tokens belong together where their numbers are equal; tril() hides what is later.",
         "torch.cat of one torch.arange(length) for each document makes the positions.",
     ),
-    "owner_of_column": (
-        "Head 0 writes the columns 0 to 63, head 1 the columns 64 to 127.",
-        "How often does 64 fit into 200, and what is left?",
-        "divmod(200, 64).",
-    ),
-    "views": (
-        "In the result of concat the first number of head 1 follows the last of head 0.",
-        "So a step to the next head has to be as long as a head.",
-        "d_head is 3: in which rows is the second stride 3?",
+    "repairable": (
+        "W_O does the same with every row, and it sees one row at a time.",
+        "Which tables hold, in each row, the same four numbers as A?",
+        "Another order of the numbers in a row asks for another order of the rows of W_O.",
     ),
     "mixes_up": (
         "Which symmetry has attention without a mask?",
         "Reverse the words of x. What happens to the rows of a right output?",
         "Compare layer(x.flip(0)) with layer(x).flip(0), with a tolerance.",
     ),
-    "w_o_rows": (
-        "Which columns of concat are head 5's? Rows of W_O belong to columns of concat.",
-        "A head is 512 / 8 columns wide.",
-        "From 5 · 64 to 6 · 64 − 1, each row with 512 numbers.",
+    "without_w_o": (
+        "The row that is added would be concat itself. Which part of it is head 0's?",
+        "9 heads share 576 dimensions.",
+        "(d_head, how many dimensions are in both parts).",
     ),
-    "heads_wrote": (
-        "Each head has rows of W_O of its own: how many?",
-        "Cut the rows of W_O into (head, d_head).",
-        "z @ W_O.unflatten(0, (n_heads, d_head)): the product is done head by head.",
+    "wrote_from": (
+        "What does a word hand over, before anybody says how much of it is taken?",
+        "v @ W_O.unflatten(0, (n_heads, d_head)) has a row for each head and key.",
+        "Give it an axis for queries and the weights an axis for d_model, and multiply.",
     ),
     "w_o_kernel": (
         "What a head hands over is x times W_V times its rows of W_O: a matrix. Of which rank?",
@@ -276,6 +271,11 @@ HINTS = {
         "What reaches y is z times the rows of W_O: change both, and let the product stay.",
         "Double one and halve the other.",
         "Rows 0 to 3 of W_V.weight times 2; columns 0 to 3 of W_O.weight divided by 2.",
+    ),
+    "pronouns": (
+        "tokens.index finds the first place of a token; the second John is at place 9.",
+        "writes(25, 2, place), once for each of the two places.",
+        "lm.points_to(writes(25, 2, place), 1)[0]",
     ),
     "first_number": (
         "Token 0 sees only itself: which weight has it?",

@@ -242,6 +242,26 @@ class LanguageModel:
         self._all_ours("its heads add nothing that is seen")
         return attribution.contributions(self._runner, self._begun(text), self.id(token))
 
+    @torch.no_grad()
+    def points_to(self, row: Tensor, k: int = 5) -> list[str]:
+        """Return the ``k`` tokens whose logits a row (d_model) raises most.
+
+        The row is something that is added to the last row, such as what a head writes. Only
+        its direction counts: the last norm's gain is applied, and its division by a length is
+        not, since that changes no order. ``points_to(-row)`` are the tokens that it lowers
+        most. Raises ``ValueError`` for a row of another size or for too large a ``k``.
+
+        Source: nostalgebraist, "Interpreting GPT: the Logit Lens", 2020.
+        """
+        if row.shape != (self.d_model,):
+            raise ValueError(
+                f"row is {tuple(row.shape)}; pass one row of {self.d_model} numbers."
+            )
+        if not 1 <= operator.index(k) <= len(self._ids_of):
+            raise ValueError(f"k={k} tokens; there are 1 to {len(self._ids_of)} of them.")
+        norm, table = self._runner.decoder.norm, self._runner.decoder.embed.weight
+        return self._spelled((table @ (norm.weight * row)).topk(k).indices.tolist())
+
     def patch(self, source: str, target: str, sender: Head, receiver: Receiver) -> Tensor:
         """Let one head tell one other what it found in another text: path patching.
 

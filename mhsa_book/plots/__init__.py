@@ -24,6 +24,7 @@ from mhsa_book.plots.paths import path_patch as path_patch
 from mhsa_book.plots.ratios import memory as memory
 from mhsa_book.plots.ratios import ratios as ratios
 from mhsa_book.plots.removal import kept_heads as kept_heads
+from mhsa_book.plots.residual_stream import residual_stream as residual_stream
 from mhsa_book.plots.roof import roofline as roofline
 from mhsa_book.plots.signed import signed as signed
 from mhsa_book.plots.spread import seeds as seeds
@@ -54,6 +55,7 @@ __all__ = [
     "pipeline",
     "profiles",
     "ratios",
+    "residual_stream",
     "roofline",
     "rotated",
     "seeds",

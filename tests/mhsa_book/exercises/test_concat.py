@@ -5,7 +5,7 @@ import torch
 
 from mhsa_book import examples
 from mhsa_book.exercises import check
-from mhsa_book.exercises.concat import MixedConcat, MixedSplit
+from mhsa_book.exercises.concat import JOINED, MixedConcat, MixedSplit
 from mhsa_lib.functional import concat_heads
 
 X = examples.sentences()[0]
@@ -21,15 +21,21 @@ def by_batch(layer):
     return not torch.allclose(layer(both.flip(0)), layer(both).flip(0), atol=1e-5)
 
 
-def test_a_column_belongs_to_the_head_whose_width_reaches_it():
-    assert check("owner_of_column", divmod(200, 64))
-    assert "from 0" in check("owner_of_column", (4, 8)).text
+def test_another_order_within_a_row_can_be_repaired_and_other_words_cannot():
+    assert check("repairable", {"C", "D"})
+    assert "part them" in check("repairable", {"B", "C", "D"}).text
+    assert "another order" in check("repairable", {"D"}).text
 
 
-def test_strides_decide_whether_concat_copies():
-    assert check("views", {"B", "C"})
-    assert "15" in check("views", {"A", "B", "C"}).text
-    assert "is 4" in check("views", {"B", "C", "D"}).text
+def test_the_four_tables_of_the_exercise_are_made_as_it_says():
+    z = torch.arange(1.0, 9).view(2, 2, 2)
+    made = {name: join(z).int().tolist() for name, join in JOINED.items()}
+    assert made == {
+        "A": [[1, 2, 5, 6], [3, 4, 7, 8]],
+        "B": [[1, 2, 3, 4], [5, 6, 7, 8]],
+        "C": [[1, 5, 2, 6], [3, 7, 4, 8]],
+        "D": [[5, 6, 1, 2], [7, 8, 3, 4]],
+    }
 
 
 def test_reordering_the_words_finds_all_mistakes():

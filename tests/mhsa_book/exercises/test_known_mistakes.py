@@ -76,13 +76,15 @@ def one_head_looped(x, W_Q, W_K, W_V):
     return torch.stack(rows)
 
 
-def wrote_by_einsum(z, W_O):
-    return torch.einsum("bhqd,hdm->bhqm", z, W_O.unflatten(0, z.shape[-3:-2] + z.shape[-1:]))
+def wrote_from_by_einsum(weights, v, W_O):
+    blocks = W_O.unflatten(0, v.shape[-3:-2] + v.shape[-1:])
+    return torch.einsum("bhqk,bhkd,hdm->bhqkm", weights, v, blocks)
 
 
-def wrote_alone(z, W_O):
-    pieces = W_O.chunk(z.shape[1])
-    return torch.stack([z[:, i] @ piece for i, piece in enumerate(pieces)], dim=1)
+def wrote_from_alone(weights, v, W_O):
+    pieces = W_O.chunk(v.shape[1])
+    found = [weights[:, i, ..., None] * (v[:, i] @ W)[:, None] for i, W in enumerate(pieces)]
+    return torch.stack(found, dim=1)
 
 
 def shifted_by_roll(target):
@@ -129,7 +131,7 @@ RIGHT = {
         lambda scores: scores.log_softmax(-1).exp(),
     ),
     "one_head": (one_head_alone, one_head_looped),
-    "heads_wrote": (wrote_by_einsum, wrote_alone),
+    "wrote_from": (wrote_from_by_einsum, wrote_from_alone),
     "cross_attention": (by_chunks, by_module),
     "all_heads_at_once": (einsummed, lambda q, k, v: sdpa(q, k, v)),
     "shifted_by_hand": (

@@ -274,6 +274,30 @@ def test_what_is_no_token_contributes_nothing(lm):
         lm.contributions(TEXT, "cat")
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_row_points_to_the_tokens_whose_logits_it_raises(seed, lm, plain):
+    """Added to a long stream in small amounts, it moves their logits most."""
+    row = torch.randn(lm.d_model, generator=torch.Generator().manual_seed(seed))
+    moved = plain.W["embed"] @ (plain.W["norm"] * row.double())
+    order = moved.argsort(descending=True).tolist()
+    spelled = lm.vocabulary()
+    assert lm.points_to(row, 3) == [spelled[i] for i in order[:3]]
+    assert lm.points_to(-row, 2) == [spelled[i] for i in order[:-3:-1]]
+    assert lm.points_to(7 * row) == lm.points_to(row)
+
+
+def test_where_the_last_stream_points_is_what_comes_next(lm):
+    stream = lm._runner.stream(lm.ids(TEXT))[0, -1]
+    assert lm.points_to(stream, 4) == [token for token, _ in lm.next(TEXT, 4)]
+
+
+def test_a_row_of_another_size_points_nowhere(lm):
+    with pytest.raises(ValueError, match=r"row is \(31,\); pass one row of 32 numbers"):
+        lm.points_to(torch.ones(31))
+    with pytest.raises(ValueError, match="k=0 tokens"):
+        lm.points_to(torch.ones(32), 0)
+
+
 # --- paths -------------------------------------------------------------------------------
 
 

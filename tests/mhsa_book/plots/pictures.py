@@ -100,6 +100,13 @@ PICTURES = {
     "dot_products": lambda: plots.dot_products({"a": (2, 1), "b": (1, 2), "c": (-1, 2)}),
     "language_model": lambda: plots.language_model(small(), "a b"),
     "language_model, large": lambda: plots.language_model(small(), "twenty letters in it"),
+    "residual_stream": lambda: plots.residual_stream(small(), "a b", ("a", "b"), [(0, 0)]),
+    "residual_stream, large": lambda: plots.residual_stream(
+        small(),
+        "twenty letters in it",
+        ("a", "the"),
+        [(layer, head) for layer in range(3) for head in range(4)],
+    ),
     "bars": lambda: plots.bars({"W_Q": 144, "loss": -0.25}, "value"),
     "signed": lambda: plots.signed(torch.randn(3, 9, 3), list("abcdefghi"), TOKENS, TOKENS),
     "signed, large": lambda: plots.signed(
