@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def figures_are_closed() -> Iterator[None]:
-    """Close what a test or an example drew: pyplot keeps every figure, and warns at the 21st."""
+    """Close what a test or an example drew: pyplot keeps figures, and warns at the 21st."""
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
