@@ -103,7 +103,7 @@ def _draw_head(
 
 def _name_lines(ax: Any, pair: Sequence[str]) -> None:
     """Say which line is for which token, in the free corner beside the last row."""
-    marks = []
+    marks: list[Line2D] = []
     for token, (colour, dashes) in zip(pair, (FOR, AGAINST), strict=True):
         full = colour if not marks else style.PAPER
         look: dict[str, Any] = {"color": colour, "ls": dashes, "lw": 2, "mfc": full, "ms": 5}
