@@ -272,7 +272,7 @@ HINTS = {
         "Double one and halve the other.",
         "Rows 0 to 3 of W_V.weight times 2; columns 0 to 3 of W_O.weight divided by 2.",
     ),
-    "pronouns": (
+    "from_two_names": (
         "tokens.index finds the first place of a token; the second John is at place 9.",
         "writes(25, 2, place), once for each of the two places.",
         "lm.points_to(writes(25, 2, place), 1)[0]",

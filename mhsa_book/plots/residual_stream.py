@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Any
 
 import torch
+from matplotlib.lines import Line2D
 from torch import Tensor
 
 from mhsa_book.models import LanguageModel
@@ -61,6 +62,7 @@ def residual_stream(
         name = ", ".join(f"L{layer}H{head}" for head in drawn)
         right = beside + STEP * len(drawn)
         rows.text(right, layer + 0.5, name, fontsize=9, va="center")
+    _name_lines(rows, pair)
     for token, share, (colour, dashes) in zip(pair, shares, (FOR, AGAINST), strict=True):
         _draw_sum(sums, style.label(token.strip() or token), growing(share), colour, dashes)
 
@@ -97,6 +99,19 @@ def _draw_head(
         ax.plot([source, last], [layer, level], color=colour, ls=dashes, lw=width, zorder=3)
     full = colour if apart > 0 else style.PAPER
     ax.plot([beside], [level], "o", color=colour, mfc=full, mew=1.5, ms=5, zorder=4)
+
+
+def _name_lines(ax: Any, pair: Sequence[str]) -> None:
+    """Say which line is for which token, in the free corner beside the last row."""
+    marks: list[Line2D] = []
+    for token, (colour, dashes) in zip(pair, (FOR, AGAINST), strict=True):
+        full = colour if not marks else style.PAPER
+        look: dict[str, Any] = {"color": colour, "ls": dashes, "lw": 2, "mfc": full, "ms": 5}
+        called = f"for {style.label(token.strip() or token)}"
+        marks.append(Line2D([], [], marker="o", label=called, **look))
+    legend = ax.legend(handles=marks, loc="lower right", fontsize=9, frameon=False)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def _draw_sum(ax: Any, name: str, total: Tensor, colour: str, dashes: str) -> None:
