@@ -51,9 +51,9 @@ def dot_products(rows: Mapping[str, Any]) -> None:
 
 
 def rotated(
-    query: Sequence[float],
-    key: Sequence[float],
-    degrees: float,
+    query: Sequence[Any],
+    key: Sequence[Any],
+    degrees: Any,
     positions: Sequence[tuple[int, int]],
 ) -> None:
     """Draw a query and a key of two numbers, rotated by ``degrees`` for each position.
@@ -98,7 +98,7 @@ def rotated(
     fig.supylabel("second number", fontsize=style.TEXT)
 
 
-def _turned(row: torch.Tensor, degrees: float) -> torch.Tensor:
+def _turned(row: torch.Tensor, degrees: Any) -> torch.Tensor:
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     a, b = row.tolist()
     return torch.tensor([a * cos - b * sin, a * sin + b * cos], dtype=torch.float64)
