@@ -39,12 +39,12 @@ import sys
 from mhsa_book.exercises import check
 from mhsa_book.exercises.check import modules
 
-check("split_heads"), check("key_of_wide", 0)
+check("key_of_wide"), check("place_in_memory", 0)
 loaded = {name.rpartition(".")[2] for name in sys.modules if "mhsa_book.exercises" in name}
 print(*(loaded & {*modules().values()}))
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (ran.stdout.split(), ran.stderr) == (["project"], "")
+    assert (ran.stdout.split(), ran.stderr) == (["split"], "")
 
 
 @pytest.mark.parametrize("name", EXERCISES)
