@@ -19,7 +19,7 @@ STEP = 0.55
 """From the dot of one head to that of the next, where rows are 1 apart."""
 
 FOR, AGAINST = (style.SERIES[0], "-"), (style.SERIES[5], "--")
-"""Colour and dashes of a head that helps the first of the two tokens, or the second."""
+"""Colour and dashes of a head that raises the lead of the first token, or lowers it."""
 
 
 def residual_stream(
@@ -62,7 +62,7 @@ def residual_stream(
         name = ", ".join(f"L{layer}H{head}" for head in drawn)
         right = beside + STEP * len(drawn)
         rows.text(right, layer + 0.5, name, fontsize=9, va="center")
-    _name_lines(rows, pair)
+    _name_looks(rows, pair)
     for token, share, (colour, dashes) in zip(pair, shares, (FOR, AGAINST), strict=True):
         _draw_sum(sums, style.label(token.strip() or token), growing(share), colour, dashes)
 
@@ -101,17 +101,27 @@ def _draw_head(
     ax.plot([beside], [level], "o", color=colour, mfc=full, mew=1.5, ms=5, zorder=4)
 
 
-def _name_lines(ax: Any, pair: Sequence[str]) -> None:
-    """Say which line is for which token, in the free corner beside the last row."""
+def _name_looks(ax: Any, pair: Sequence[str]) -> None:
+    """Say what the two looks mean, in the free corner beside the last row.
+
+    A head that lowers the lead of the first token need not write for the second: it may write
+    against both. So the legend speaks of the lead alone.
+    """
     marks: list[Line2D] = []
-    for token, (colour, dashes) in zip(pair, (FOR, AGAINST), strict=True):
+    for called, (colour, dashes) in zip(("raised", "lowered"), (FOR, AGAINST), strict=True):
         full = colour if not marks else style.PAPER
         look: dict[str, Any] = {"color": colour, "ls": dashes, "lw": 2, "mfc": full, "ms": 5}
-        called = f"for {style.label(token.strip() or token)}"
         marks.append(Line2D([], [], marker="o", label=called, **look))
-    legend = ax.legend(handles=marks, loc="lower right", fontsize=9, frameon=False)
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    title = f"lead of {style.label(pair[0].strip() or pair[0])}"
+    legend = ax.legend(
+        handles=marks,
+        loc="lower right",
+        fontsize=9,
+        frameon=False,
+        title=title,
+        title_fontsize=9,
+    )
+    legend.get_title().set_parse_math(False)
 
 
 def _draw_sum(ax: Any, name: str, total: Tensor, colour: str, dashes: str) -> None:
