@@ -23,7 +23,7 @@ FOR, AGAINST = (style.SERIES[0], "-"), (style.SERIES[5], "--")
 
 
 def residual_stream(
-    lm: LanguageModel, text: str, pair: tuple[str, str], heads: Sequence[tuple[int, int]]
+    lm: LanguageModel, text: str, pair: Sequence[str], heads: Sequence[tuple[int, int]]
 ) -> None:
     """Draw how the last row of a text comes to prefer one next token to another.
 
@@ -88,9 +88,7 @@ def _draw_rows(ax: Any, tokens: Sequence[str], n_layers: int) -> None:
     plain(ax, "row of each token", "layer")
 
 
-def _draw_head(
-    ax: Any, source: int, end: tuple[float, float], layer: int, apart: float
-) -> None:
+def _draw_head(ax: Any, source: int, end: Any, layer: int, apart: float) -> None:
     """A line to the last row and a dot beside it; ``end`` is where both are."""
     colour, dashes = FOR if apart > 0 else AGAINST
     width = 1 + abs(apart)
