@@ -11,7 +11,6 @@ from torch.testing import assert_close
 
 from mhsa_lib import FusedMultiHeadAttention, KVCache, masks, trace
 from mhsa_lib.cache import kv_cache
-from mhsa_lib.convert.llama_stages import GemmaNorm
 from mhsa_lib.fused import rotation
 from mhsa_lib.rope.rotary import (
     HALVES,
@@ -23,6 +22,7 @@ from mhsa_lib.rope.rotary import (
 )
 from mhsa_lib.rope.scaling import LinearScaling, Llama3Scaling, YarnScaling
 from mhsa_lib.variants import GroupedQueryAttention
+from mhsa_lib.variants.llama_stages import GemmaNorm
 from tests.helpers.drawn import filled
 from tests.mhsa_lib.fused.pairs import fuse, same
 

@@ -35,18 +35,18 @@ class CappedAttend(GroupedAttend):
             raise ValueError(
                 f"cap={cap} caps no score; give a number above 0, None for no cap."
             )
-        self.cap = cap
+        self.cap = None if cap == math.inf else cap  # which would give infinity times zero
 
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, cap={self.cap}"
 
     def score(self, q: Queries, k: Heads) -> Scores:
         """Return the scaled dot products, soft-capped."""
-        scores = super().score(q, k)
-        # An infinite cap would give infinity times zero.
-        if self.cap is None or math.isinf(self.cap):
-            return scores
-        return self.cap * torch.tanh(scores / self.cap)
+        return self.capped(super().score(q, k))
+
+    def capped(self, scores: Tensor, *_: Any) -> Tensor:
+        """Return scores below the cap; FlexAttention gives positions too."""
+        return scores if self.cap is None else self.cap * torch.tanh(scores / self.cap)
 
 
 class SinkAttend(GroupedAttend):
