@@ -6,8 +6,8 @@ the text. Every measure is taken on two halves of texts of one kind, so that wha
 one half can be shown on the other, and on texts of another kind.
 
 Then the first token is taken away: from the beginning, or only behind the middle of a passage,
-as if its keys and values were thrown out of a cache; other tokens are thrown out for comparison,
-and in one way the weight on the first token stays and what it hands over is nothing.
+as if its keys and values were thrown out of a cache. Other tokens are thrown out for
+comparison, and in one way the weight on the first token stays and it hands over nothing.
 
 ``python -m mhsa_book.experiments.heads_sorted`` runs it, goes on where it was stopped, and
 stores every text's numbers with the commit of this file.
@@ -32,19 +32,21 @@ from mhsa_book.experiments import running, units
 from mhsa_book.models.all_layers import edit_layers
 from mhsa_book.models.language_model import LanguageModel
 from mhsa_book.models.smollm2 import SHA256
+from mhsa_book.models.under_mask import under_mask
 from mhsa_book.results import heads_sorted as results
 from mhsa_book.results.heads_sorted import Found
+from mhsa_book.roles.sorting import best
 from mhsa_lib.tracing.hooks import Hooks
 
 PREDICTIONS = (
     "For each of the four measures the five heads that are first on one half of the texts are "
     "among the first eight on the other half.",
-    "On the half that chose nothing at least three heads give more than half of their weight to "
-    "the previous token, at least three to an earlier copy, and at least three to the token "
+    "On the half that chose nothing at least three heads give more than half of their weight "
+    "to the previous token, at least three to an earlier copy, and at least three to the token "
     "behind it.",
     "No head gives more than half of its weight to two of these three.",
-    "On passages of the novel more than a third of the heads, 90 of 270, give more than half of "
-    "their weight to the first token, in both halves and in the sentences of another kind.",
+    "On passages of the novel more than a third of the heads, 90 of 270, give more than half "
+    "of their weight to the first token, in both halves and in the sentences of another kind.",
     "Every head that gives more than half of its weight to the token behind a copy, in texts "
     "full of copies, gives more than half of it to the first token in passages of the novel.",
     "Also in passages of the novel, where some words come again, each of the three best "
@@ -55,8 +57,8 @@ PREDICTIONS = (
     "average.",
     "If it is thrown out in the middle, the loss rises by more than 1 nat in every passage; if "
     "one other token or eight others are thrown out, by less than 0.1 nats on average.",
-    "If its weight stays and what it hands over is nothing, the loss rises by less than half of "
-    "what it rises by when it is thrown out.",
+    "If its weight stays and what it hands over is nothing, the loss rises by less than half "
+    "of what it rises by when it is thrown out.",
     "A later token that can attend to nothing but itself receives more than ten times the "
     "weight that it received before; one that can attend to itself and the first token does "
     "not.",
@@ -79,6 +81,10 @@ N_WORDS = 60
 PREVIOUS, DUPLICATE, INDUCTION, FIRST = "previous", "duplicate", "induction", "first"
 BEHIND = "one behind induction"
 """The next token after the one of induction, with which it is compared."""
+
+SETS = dict.fromkeys((PREVIOUS, DUPLICATE, INDUCTION, FIRST), REPEATED)
+SETS |= dict.fromkeys((PREVIOUS, FIRST), HALVES)
+"""For every measure the texts that choose heads, and those on which they are shown."""
 
 CHANGES = (
     "nothing changed",
@@ -135,6 +141,13 @@ def _words(lm: LanguageModel) -> list[str]:
     return [token for token in plain if token[1:].isalpha() and lm.tokens(token) == [token]]
 
 
+def text_of(lm: LanguageModel, name: str, i: int) -> str:
+    """One text of a set, by the name of the set."""
+    if name in HALVES:
+        return passages()[name][i]
+    return other_texts()[i] if name == OTHER else repeated(lm, name, i)
+
+
 def copies(tokens: Sequence[str]) -> Tensor:
     """Which earlier places hold the token of a query: booleans (query, key).
 
@@ -177,7 +190,7 @@ def measures(tokens: Sequence[str], weights: Tensor) -> dict[str, Tensor]:
 
 
 def hidden(start: int, keys: Sequence[int]) -> Callable[[Tensor], Tensor]:
-    """A change of scores: no query from ``start`` on can attend to these keys, but to itself."""
+    """A change of scores: nobody from ``start`` on can attend to these keys, but to itself."""
 
     def change(scores: Tensor) -> Tensor:
         scores = scores.clone()
@@ -264,10 +277,7 @@ def measured(key: tuple[str, int]) -> dict[str, Any]:
     """All numbers of one text, and for a passage of the novel what the first token is for."""
     name, i = key
     lm = _model()
-    if name in HALVES:
-        text = passages()[name][i]
-    else:
-        text = other_texts()[i] if name == OTHER else repeated(lm, name, i)
+    text = text_of(lm, name, i)
     found = measures(*lm.attend(text))
     of = (PREVIOUS, FIRST) if name == OTHER else tuple(found)
     numbers = {m: [round(x, 3) for x in found[m].flatten().tolist()] for m in of}
@@ -294,17 +304,11 @@ def kinds_of(table: Tensor, over: float = 0.5) -> list[tuple[int, int]]:
 
 def verdicts(found: Found) -> tuple[bool, ...]:
     """Which of the predictions came true, in their order."""
-    sets = dict.fromkeys((PREVIOUS, FIRST), HALVES)
-    sets |= dict.fromkeys((DUPLICATE, INDUCTION), REPEATED)
-    chose = {m: found.table(halves[0], m) for m, halves in sets.items()}
-    shown = {m: found.table(halves[1], m) for m, halves in sets.items()}
-
-    def best(table: Tensor, n: int) -> list[int]:
-        return table.flatten().topk(n).indices.tolist()
-
+    chose = {m: found.table(halves[0], m) for m, halves in SETS.items()}
+    shown = {m: found.table(halves[1], m) for m, halves in SETS.items()}
     three = [{*kinds_of(shown[m])} for m in (PREVIOUS, DUPLICATE, INDUCTION)]
     first = [kinds_of(found.table(name, FIRST)) for name in (*HALVES, OTHER)]
-    in_novel = {m: found.table(HALVES[1], m).flatten() for m in (INDUCTION, BEHIND)}
+    in_novel = {m: found.table(HALVES[1], m) for m in (INDUCTION, BEHIND)}
     thrown, other, eight = (found.change(way).mean for way in CHANGES[2:5])
     each = zip(found.first["thrown out"], found.first[CHANGES[0]], strict=True)
     at_it = {
@@ -312,13 +316,14 @@ def verdicts(found: Found) -> tuple[bool, ...]:
         for name in ("as always", "seeing only itself", "seeing itself and the first")
     }
     return (
-        all({*best(chose[m], 5)} <= {*best(shown[m], 8)} for m in sets),
+        all({*best(chose[m], 5)} <= {*best(shown[m], 8)} for m in SETS),
         min(map(len, three)) >= 3,
         not (three[0] & three[1] or three[0] & three[2] or three[1] & three[2]),
         min(map(len, first)) > 90,
         three[2] <= {*first[1]},
         all(
-            in_novel[INDUCTION][i] > 2 * in_novel[BEHIND][i] for i in best(chose[INDUCTION], 3)
+            in_novel[INDUCTION][head] > 2 * in_novel[BEHIND][head]
+            for head in best(chose[INDUCTION], 3)
         ),
         min(found.first["shorter values"]) >= 80,
         abs(found.change("never there").mean) < 0.1,
@@ -328,6 +333,36 @@ def verdicts(found: Found) -> tuple[bool, ...]:
         > 10 * at_it["as always"]
         >= at_it["seeing itself and the first"],
     )
+
+
+def again(
+    lm: LanguageModel, found: Found, texts: Sequence[tuple[str, int]], losses: Sequence[str]
+) -> float:
+    """Measure some texts again, and the losses of some changes, one passage for each.
+
+    Returns the largest difference from what is stored. The loss is measured under a mask that
+    is put in the place of the causal one, which the run did not use.
+    """
+    differences = []
+    for name, i in texts:
+        numbers = measures(*lm.attend(text_of(lm, name, i)))
+        for what, stored in found.heads[name].items():
+            difference = numbers[what].flatten() - torch.tensor(stored[i])
+            differences.append(difference.abs().max().item())
+    for i, way in enumerate(losses):
+        text = passages()[HALVES[0]][i]
+        differences.append(abs(_loss_under_mask(lm, text, way) - found.first[way][i]))
+    return max(differences)
+
+
+def _loss_under_mask(lm: LanguageModel, text: str, way: str) -> float:
+    n = len(lm.ids(text))
+    change = changed(way, n)
+    if change is None:
+        return loss(lm, text)
+    may = change[1](torch.zeros(n, n)) == 0
+    with under_mask(lm, may & torch.ones(n, n).tril().bool()):
+        return loss(lm, text)
 
 
 def run(folder: Path, commit: str, n_processes: int = 1) -> Found:
