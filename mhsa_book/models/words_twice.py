@@ -21,8 +21,9 @@ def words(lm: LanguageModel, n: int, seed: int) -> list[str]:
     """Draw ``n`` words of small letters, no two alike, each one token with a space in front.
 
     >>> from mhsa_book import models
-    >>> words(models.load("SmolLM2-135M"), 2, seed=0)
-    [' swaps', ' buried']
+    >>> drawn = words(models.load("SmolLM2-135M"), 3, seed=0)
+    >>> len({*drawn}), all(word.startswith(" ") for word in drawn)
+    (3, True)
     """
     checks.positive(n=n)
     known = [token for token in lm.vocabulary() if _is_word(token)]
