@@ -40,8 +40,8 @@ import torch
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from mhsa_book.experiments import running, units
-from mhsa_book.experiments.induction import ARMS, EIGHT, EXPERIMENT, FOUR, PREFIX, N
+from mhsa_book.experiments import induction, running, units
+from mhsa_book.experiments.induction import ARMS, EIGHT, FOUR, PREFIX, N
 from mhsa_book.experiments.training import Batch, updates
 from mhsa_book.experiments.trials import DECAY
 from mhsa_book.models import repetition
@@ -92,7 +92,7 @@ def divisors(distance: int, lengths: tuple[int, int] = SHORT) -> int:
 
 def n_steps(arm: str, lengths: tuple[int, int], seed: int) -> int:
     """How long a model is trained: all steps of the stored arm for the first of five."""
-    return EXPERIMENT.n_steps if (arm, lengths, seed) == (EIGHT, SHORT, 0) else 1000
+    return induction.EXPERIMENT.n_steps if (arm, lengths, seed) == (EIGHT, SHORT, 0) else 1000
 
 
 def trained(arm: str, lengths: tuple[int, int], seed: int) -> Repeater:
@@ -111,8 +111,8 @@ def trained(arm: str, lengths: tuple[int, int], seed: int) -> Repeater:
         model,
         draw,
         seed=seed,
-        learning_rate=float(EXPERIMENT.rates[0]),
-        schedule=lambda step: min(1.0, (step + 1) / EXPERIMENT.warm),
+        learning_rate=float(induction.EXPERIMENT.rates[0]),
+        schedule=lambda step: min(1.0, (step + 1) / induction.EXPERIMENT.warm),
     )
     for _ in islice(training, n_steps(arm, lengths, seed)):
         average.update_parameters(model)
@@ -174,7 +174,7 @@ def measured(key: tuple[str, int, int, int]) -> dict[str, Any]:
     mixed = sequences(4 * N_SEQUENCES, lengths, seed=40_000)
     found: dict[str, Any] = {
         "steps": n_steps(arm, lengths, seed),
-        "score": round(EXPERIMENT.score(model, ARMS[arm].draw), 6),
+        "score": round(induction.EXPERIMENT.score(model, ARMS[arm].draw), 6),
         "by length": by_length,
         "raised": [round(logits, 4) for logits in raised(model, mixed)],
     }
