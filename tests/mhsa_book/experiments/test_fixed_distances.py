@@ -7,6 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from mhsa_book.experiments import fixed_distances as fixed
+from mhsa_book.experiments import listing
 from mhsa_book.experiments.induction import EIGHT, FOUR
 from mhsa_book.models import repetition
 from mhsa_book.models.repeater import START, Repeater
@@ -104,3 +105,8 @@ def test_numbers_are_read_back_as_they_were_stored(tmp_path: Path):
     assert measured.kept("demo", tmp_path) == stored
     with pytest.raises(FileNotFoundError, match="python -m mhsa_book.experiments.other"):
         measured.kept("other", tmp_path)
+
+
+def test_it_is_not_listed_as_an_experiment_with_arms():
+    assert "fixed_distances" not in listing.names()
+    assert "induction" in listing.names()
