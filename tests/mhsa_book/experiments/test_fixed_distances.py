@@ -103,7 +103,7 @@ def test_numbers_are_read_back_as_they_were_stored(tmp_path: Path):
     stored = measured.Measured(("It does.",), "0" * 40, "2026-01-31", {"cpu": "x"}, {"a": [1]})
     measured.save("demo", stored, tmp_path)
     assert measured.kept("demo", tmp_path) == stored
-    with pytest.raises(FileNotFoundError, match="python -m mhsa_book.experiments.other"):
+    with pytest.raises(FileNotFoundError, match=r"python -m mhsa_book\.experiments\.other"):
         measured.kept("other", tmp_path)
 
 
