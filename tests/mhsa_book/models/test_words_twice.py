@@ -42,5 +42,5 @@ def test_the_surprise_is_that_of_the_next_token(lm):
 
 
 def test_more_words_than_there_are_are_refused(lm):
-    with pytest.raises(ValueError, match="has .* of them"):
+    with pytest.raises(ValueError, match=r"has .* of them"):
         words_twice.words(lm, 49_153, 0)
