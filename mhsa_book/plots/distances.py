@@ -33,7 +33,7 @@ def distances(
             f"for every bar, and at least one of each."
         )
     fig = style.figure(style.WIDTH, 3.1)
-    left, beside = fig.subplots(1, 2, width_ratios=(3, 2))
+    left, beside = fig.subplots(1, 2, width_ratios=(6, 5))
     places = range(1, len(raised) + 1)
     bars = left.bar(places, raised, color=[_colour(n) for n in counts], edgecolor=style.INK)
     left.bar_label(bars, [str(n) if n else "" for n in counts], fontsize=style.TEXT)
@@ -48,7 +48,9 @@ def distances(
     beside.set_ylim(0, 1.02)
     beside.set_xticks([*next(iter(right.values()))])
     plain(beside, "length of the block", "share of right answers")
-    beside.legend(loc="lower left", fontsize=style.TEXT, frameon=False)
+    beside.legend(  # above the panel, because curves may be anywhere in it
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize=style.TEXT, frameon=False
+    )
 
 
 def _colour(count: int) -> str:
