@@ -31,7 +31,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mhsa_book import models
 from mhsa_book.experiments import running, units
 from mhsa_book.experiments.words_again import (
     MEAN,
@@ -42,13 +41,14 @@ from mhsa_book.experiments.words_again import (
     induction_scores,
     interval,
 )
-from mhsa_book.models import words_twice
+from mhsa_book.models import loading, words_twice
 from mhsa_book.models.language_model import LanguageModel
 from mhsa_book.models.smollm2 import SHA256
 from mhsa_book.models.switching import Head
 from mhsa_book.results import measured as results
 from mhsa_book.results.measured import Measured
-from mhsa_lib import edit, trace
+from mhsa_lib.tracing.editing import edit
+from mhsa_lib.tracing.wires import trace
 
 TEXTS = range(400, 408)
 """Seeds of texts that no other part of the study has used."""
@@ -120,7 +120,7 @@ def _in_places(new: Tensor, places: list[int], d_head: int, usual: Tensor) -> Te
 
 @cache
 def _model() -> LanguageModel:
-    return models.load("SmolLM2-135M")
+    return loading.load("SmolLM2-135M")
 
 
 def other_texts(lm: LanguageModel) -> list[str]:

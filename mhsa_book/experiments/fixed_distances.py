@@ -48,7 +48,8 @@ from mhsa_book.models import repetition
 from mhsa_book.models.repeater import START, Repeater
 from mhsa_book.results import measured as results
 from mhsa_book.results.measured import Measured
-from mhsa_lib import edit, trace
+from mhsa_lib.tracing.editing import edit
+from mhsa_lib.tracing.wires import trace
 
 SHORT, LONG = (2, 8), (9, 15)
 """Lengths of blocks, both ends included."""

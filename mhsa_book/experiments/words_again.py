@@ -47,7 +47,8 @@ from mhsa_book.results import bootstrap
 from mhsa_book.results import measured as results
 from mhsa_book.results.bootstrap import Interval
 from mhsa_book.results.measured import Measured
-from mhsa_lib import edit, trace
+from mhsa_lib.tracing.editing import edit
+from mhsa_lib.tracing.wires import trace
 
 N = 40
 """Words before they come again."""
