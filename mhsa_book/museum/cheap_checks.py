@@ -40,6 +40,32 @@ def padding_leaves_no_trace(parts: Parts, setting: Setting) -> bool:
     return same(before[given.real], after[given.real])
 
 
+def padding_of_a_memory_leaves_no_trace(parts: Parts, setting: Setting) -> bool:
+    """Change the numbers of a memory's padding: no row that asks it may change."""
+    setting = replace(setting, causal=False, positions="none")
+    given = inputs(setting, 3, 5)
+    assert given.real is not None  # inputs draws lengths
+    first = given._replace(x=given.x[:, :2], memory=given.x)
+    other = first._replace(memory=given.x + 9 * ~given.real[..., None])
+    before, after = (run(parts, setting, each).output for each in (first, other))
+    return same(before, after)
+
+
+def without_its_padding_the_same(parts: Parts, setting: Setting) -> bool:
+    """Run a padded sentence without its padding: the same rows."""
+    given = inputs(setting, 3, 5)
+    padded = run(parts, setting, given).output[2:, 2:]
+    alone = given._replace(x=given.x[2:, 2:], real=None)  # two tokens of padding before three
+    return same(padded, run(parts, setting, alone).output)
+
+
+def a_packed_text_is_as_alone(parts: Parts, setting: Setting) -> bool:
+    """Put a text behind another one in the same row: the same rows as alone."""
+    given = inputs(setting, lengths=False)._replace(real=None)
+    packed = problems.two_packed_texts(parts, setting)[:, 4:]
+    return same(packed, run(parts, setting, given._replace(x=given.x[:, 4:])).output)
+
+
 def batch_independence(parts: Parts, setting: Setting) -> bool:
     """Run one sentence alone: the same rows as in a batch."""
     given = inputs(setting, 5, 5)
@@ -146,6 +172,22 @@ def a_second_text_is_new(parts: Parts, setting: Setting) -> bool:
     return same(problems.a_second_text(parts, setting), alone)
 
 
+def rejected_tokens_leave_no_trace(parts: Parts, setting: Setting) -> bool:
+    """Guess two tokens and reject them: the next row is the same as if nobody had guessed."""
+    given = inputs(setting, 2, 6, lengths=False)._replace(real=None)
+    at_once = run(parts, setting, given).output[:, 5:]
+    return same(problems.after_rejected_tokens(parts, setting), at_once)
+
+
+def the_bias_of_W_O_comes_once(parts: Parts, setting: Setting) -> bool:
+    """Send zeros through it, with no other bias: the bias of W_O comes out."""
+    W, bias = inputs(setting, 1, 3).W, drawn(D_MODEL, seed=8)
+    biases = [torch.zeros_like(each) for each in (W.bias_Q, W.bias_K, W.bias_V)]
+    W = Matrices(W.Q, W.K, W.V, W.O, *biases, bias)
+    rows = run(parts, replace(setting, positions="none"), Inputs(torch.zeros(1, 3, D_MODEL), W))
+    return same(rows.output, bias.expand(1, 3, D_MODEL))
+
+
 def a_beam_goes_on_from_its_parent(parts: Parts, setting: Setting) -> bool:
     """Copy a beam over another: with the same next token both give the same row."""
     given = inputs(setting, 2, 5, lengths=False)._replace(real=None)
@@ -202,3 +244,9 @@ def the_next_token_is_asked(parts: Parts, setting: Setting) -> bool:
     """Print one line of inputs and targets: the target is the token after."""
     given, wanted = parts.targets(torch.arange(4)[None])
     return given.tolist() == [[0, 1, 2]] and wanted.tolist() == [[1, 2, 3]]
+
+
+def the_end_is_asked(parts: Parts, setting: Setting) -> bool:
+    """Print which targets count: the end of the text is among them, the padding is not."""
+    wanted = torch.tensor([[5, 6, 0, 0]])  # two tokens, their end, and padding
+    return parts.asked(wanted, torch.tensor([3])).tolist() == [[True, True, True, False]]
