@@ -106,7 +106,7 @@ def all_heads_normalised_together(heads: Tensor) -> Tensor:
     "angles", stage="positions", symptom="converted", check=by_hand.the_second_pair_turns_slower
 )
 def base_of_another_model(position: Tensor, d_head: int, n_heads: int) -> Tensor:
-    """The base of the rotation is the usual one, and not that of these weights."""
+    """The base of the rotation is another model's, and not that of these weights."""
     rates = 500_000.0 ** -(torch.arange(d_head // 2) * 2 / d_head)
     return position[:, None] * rates
 
