@@ -183,5 +183,5 @@ def in_half(parts: Parts, setting: Setting) -> Tensor:
     """A pass in half precision."""
     setting = replace(setting, positions="none")
     given = inputs(setting, lengths=False)
-    W = Matrices(*(each.half() for each in given.W))
+    W = Matrices(*(each.half() for each in given.W[:-1]))  # there is no bias of W_O
     return run(parts, setting, given._replace(x=given.x.half(), W=W, real=None)).output

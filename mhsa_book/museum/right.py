@@ -28,7 +28,7 @@ class Matrices(NamedTuple):
     bias_Q: Tensor  # noqa: N815
     bias_K: Tensor  # noqa: N815
     bias_V: Tensor  # noqa: N815
-    bias_O: Tensor = torch.zeros(())  # noqa: N815
+    bias_O: Tensor | float = 0.0  # noqa: N815
 
 
 class Cache(NamedTuple):
