@@ -19,9 +19,9 @@ VARIATIONS = {
         *("W_O_forgotten", "one_slice_of_W_O_for_all_heads", "heads_averaged"),
     ),
     "the softmax runs over another axis": ("softmax_over_queries", "softmax_over_heads"),
-    "a mask is missing": (
-        *("causal_mask_forgotten", "padding_mask_forgotten", "memory_padding_ignored"),
-        "packed_texts_see_each_other",
+    "a mask is missing": ("causal_mask_forgotten", "packed_texts_see_each_other"),
+    "tokens attend to padding": (
+        *("padding_hides_queries", "padding_mask_forgotten", "memory_padding_ignored"),
     ),
     "a mask is off by one": ("one_token_of_the_future", "window_one_too_long"),
     "hidden keys get a number that hides nothing": ("scores_times_mask", "mask_of_ones_added"),
