@@ -291,10 +291,12 @@ def without(lm: LanguageModel) -> list[str]:
 def verdicts(found: Found) -> tuple[bool, ...]:
     """Return which of the predictions came true, in their order."""
     read, costs = found.reads, {name: found.costs(name).mean for name in found.reads}
-    all_lost = ("split_by_view_alone", "concat_without_transpose", "W_O_forgotten")
-    all_lost = (*all_lost, "weights_of_a_linear_not_transposed", "mask_inverted")
+    all_lost = (
+        *("split_by_view_alone", "concat_without_transpose", "W_O_forgotten"),
+        *("weights_of_a_linear_not_transposed", "mask_inverted"),
+    )
     firsts = [
-        found.first_token_is_right(name, i) and found.writes[name][i] != found.writes[RIGHT][i]
+        found.first_word_is_right(name, i) and found.writes[name][i] != found.writes[RIGHT][i]
         for name in IN_A_CACHE
         for i in range(len(BEGINNINGS))
     ]

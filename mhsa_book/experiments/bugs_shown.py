@@ -1,10 +1,13 @@
 """The stored run of ``bugs_in_a_model`` as a table to read, and to share."""
 
 import inspect
+from textwrap import fill
 
 from mhsa_book import museum
+from mhsa_book.experiments import bugs_in_a_model as bugs
 from mhsa_book.museum.catalogue import CATALOGUE
-from mhsa_book.results.bugs_in_a_model import RIGHT, Found
+from mhsa_book.results.bootstrap import Interval
+from mhsa_book.results.bugs_in_a_model import RIGHT, Found, first_word
 from mhsa_book.results.tables import Table
 
 NO_EXHIBIT = {
@@ -16,7 +19,12 @@ NO_EXHIBIT = {
 }
 """Title and check of what is in the run and not in the museum."""
 
-HEAD = ("the bug", "what it writes", "and then", "loss", "a check that finds it")
+SHOWS, WAITS = "tokens see later ones", "only a cache meets it"
+
+REJECTED = "rejected_tokens_stay"
+
+WIDTH = 88
+"""Of a line on a page."""
 
 
 def table(found: Found, first: int = 0, second: int = 1) -> Table:
@@ -32,7 +40,50 @@ def table(found: Found, first: int = 0, second: int = 1) -> Table:
         texts = [_one_line(found.writes[name][i]) for i in (first, second)]
         rows.append((title, *texts, f"{found.loss(name):.1f}", check))
     caption = "SmolLM2 with a bug in all 30 layers. The loss is in nats per token."
-    return Table(caption, HEAD, tuple(rows))
+    beginnings = (f"{bugs.BEGINNINGS[i]}…" for i in (first, second))
+    head = ("the bug", *beginnings, "loss", "a check that finds it")
+    return Table(caption, head, tuple(rows))
+
+
+def texts(found: Found, name: str) -> None:
+    """Print what a bug is, and what the model writes with it behind each beginning.
+
+    Draft tokens that were rejected are in brackets. The word behind them is the one that was
+    chosen in their place, which is the right one.
+
+    >>> from mhsa_book.results.bugs_in_a_model import kept
+    >>> texts(kept(), "causal_from_the_top_left")  # doctest: +ELLIPSIS
+    The triangle begins at the first key: with a cache, a new token sees only that one.
+      The capital of France is… Paris and,,,,,,,,,,
+    ...
+    """
+    print(fill(said(name)[0], WIDTH))
+    for i, beginning in enumerate(bugs.BEGINNINGS):
+        before, text = beginning, found.writes[name][i]
+        if name == REJECTED:
+            before += f" [{bugs.DRAFTS[i].strip()}]"
+            text = first_word(found.writes[RIGHT][i]) + text
+        print(fill(f"  {before}{_one_line(text)}", WIDTH, subsequent_indent=" " * 6))
+
+
+def costs(found: Found) -> dict[str, dict[str, Interval]]:
+    """What each bug costs, in three groups: it shows the future, waits for a cache, or neither.
+
+    >>> from mhsa_book.results.bugs_in_a_model import kept
+    >>> [*costs(kept())["only a cache meets it"]]
+    ['positions begin again', 'causal from the top left', 'keys turned again']
+    """
+    leaks = {each.name for each in museum.exhibits(symptom="leaks")}
+    groups = {SHOWS: leaks, WAITS: {*bugs.IN_A_CACHE}}
+    groups["neither of both"] = {*found.reads} - {RIGHT}.union(*groups.values())
+    return {
+        group: {
+            name.replace("_", " ").replace("W O", "W_O"): found.costs(name)
+            for name in found.reads
+            if name in names
+        }
+        for group, names in groups.items()
+    }
 
 
 def said(name: str) -> tuple[str, str]:

@@ -183,8 +183,8 @@ def rejected_tokens_leave_no_trace(parts: Parts, setting: Setting) -> bool:
 def the_bias_of_W_O_comes_once(parts: Parts, setting: Setting) -> bool:
     """Send zeros through it, with no other bias: the bias of W_O comes out."""
     W, bias = inputs(setting, 1, 3).W, drawn(D_MODEL, seed=8)
-    biases = [torch.zeros_like(each) for each in (W.bias_Q, W.bias_K, W.bias_V)]
-    W = Matrices(W.Q, W.K, W.V, W.O, *biases, bias)
+    none = (torch.zeros_like(each) for each in (W.bias_Q, W.bias_K, W.bias_V))
+    W = W._replace(**dict(zip(W._fields[4:], (*none, bias), strict=True)))
     rows = run(parts, replace(setting, positions="none"), Inputs(torch.zeros(1, 3, D_MODEL), W))
     return same(rows.output, bias.expand(1, 3, D_MODEL))
 

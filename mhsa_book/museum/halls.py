@@ -17,12 +17,12 @@ def hall(symptom: str) -> None:
     name. Raises ``ValueError`` for a symptom that there is not.
 
     >>> hall("error")
-    in percent, wrong / right                  read  written  borrowed
-    minus_a_billion_in_half                 99 / 99  99 / 99   99 / 99
+    in percent, wrong / right                   read    written   borrowed
+    minus_a_billion_in_half                  99 / 99    99 / 99    99 / 99
     view_after_transpose                    raises RuntimeError
     """
     wanted = exhibits(symptom=symptom)
-    print(f"{'in percent, wrong / right':38}{'read':>9}{'written':>9}{'borrowed':>10}")
+    print(f"{'in percent, wrong / right':37}" + "".join(f"{share:>11}" for share in SHARES))
     for line in _lines(wanted):
         print(line)
 
@@ -34,7 +34,7 @@ def _lines(wanted: tuple[Exhibit, ...]) -> Iterator[str]:
         if grouped:
             yield f"{mistake}:"
         for each in here:
-            yield f"{'  ' * grouped + each.name:38}{_shares(effect(each))}"
+            yield f"{'  ' * grouped + each.name:37}{_shares(effect(each))}"
 
 
 def _shares(found: Effect) -> str:
@@ -43,12 +43,12 @@ def _shares(found: Effect) -> str:
     With the weights of the right attention the right attention has what it reads.
     """
     if found.mean("read") is None:
-        return f"  raises {found.error.partition(':')[0]}"
+        return f"   raises {found.error.partition(':')[0]}"
     numbers = []
-    for share, width in zip(SHARES, (9, 9, 10), strict=True):
+    for share in SHARES:
         wrong = found.mean(share)
         right = found.mean_right("read" if share == "borrowed" else share)
-        numbers.append(f"{_percent(wrong)} / {_percent(right)}".rjust(width))
+        numbers.append(f"{_percent(wrong)} / {_percent(right)}".rjust(11))
     return "".join(numbers)
 
 

@@ -66,15 +66,28 @@ class Found:
         """The mean loss per token over all sentences, each of them alike."""
         return sum(self.reads[name]) / len(self.reads[name])
 
-    def first_token_is_right(self, name: str, text: int) -> bool:
-        """Whether a text begins like the right one: with the same word."""
-        first, right = (self.writes[each][text].split() for each in (name, RIGHT))
-        return first[:1] == right[:1]
+    def first_word_is_right(self, name: str, text: int) -> bool:
+        """Whether a text begins like the right one: with the same word, whatever follows it.
+
+        >>> kept().first_word_is_right("positions_begin_again", 1)  # " girl, a", " girl named"
+        True
+        """
+        return first_word(self.writes[name][text]) == first_word(self.writes[RIGHT][text])
 
     def tells(self, secrets: Sequence[str]) -> list[bool]:
         """Whether a text tells what only the text before it can know, and does not alone."""
         texts = zip(self.writes[SECRET], self.alone, secrets, strict=True)
         return [secret in told and secret not in alone for told, alone, secret in texts]
+
+
+def first_word(text: str) -> str:
+    """The word with which a text begins, without what follows it.
+
+    >>> first_word(" girl, a young girl")
+    'girl'
+    """
+    found = re.match(r"\s*(\w+)", text)
+    return found[1] if found else ""
 
 
 def save(found: Found, file: Path = FILE) -> None:

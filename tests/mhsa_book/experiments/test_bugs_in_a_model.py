@@ -1,6 +1,7 @@
 """What stands in a language model's layers makes the mistakes of the museum's exhibits."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,9 +12,11 @@ from mhsa_book.exercises.bugs import matrices_of
 from mhsa_book.experiments import bugs_in_a_model as bugs
 from mhsa_book.experiments import bugs_shown
 from mhsa_book.museum.parts import RIGHT, Inputs, Setting, run, step_by_step
-from mhsa_book.results.bugs_in_a_model import FILE, Found, kept, save
+from mhsa_book.results.bugs_in_a_model import Found, kept, save
+from tests.helpers.history import words_at
 
 N_HEADS, D_MODEL, SEQ = 4, 24, 7
+STORED = kept()
 SETTING = Setting(n_heads=N_HEADS, n_kv_heads=N_HEADS)
 
 
@@ -93,10 +96,14 @@ def test_a_secret_counts_only_if_it_is_not_said_alone():
     assert made_up().tells(("4417", "Lisbon", "Paris", "Pepper")) == [True, False, False, True]
 
 
-def test_the_first_word_is_compared():
+def test_the_first_word_is_compared_whatever_follows_it():
     found = made_up()
-    assert not found.first_token_is_right("no_scale", 0)
-    assert found.first_token_is_right("no_scale", 1)
+    assert not found.first_word_is_right("no_scale", 0)
+    assert found.first_word_is_right("no_scale", 1)
+    found.writes["right"] = [" girl named", " Paris.\n"]
+    found.writes["no_scale"] = [" girl, a", " Parisian"]
+    assert found.first_word_is_right("no_scale", 0)
+    assert not found.first_word_is_right("no_scale", 1)
 
 
 def test_the_table_begins_with_the_right_one_and_says_how_to_notice():
@@ -104,6 +111,40 @@ def test_the_table_begins_with_the_right_one_and_says_how_to_notice():
     assert [row[0] for row in table.rows] == ["No mistake.", museum.exhibit("no_scale").title]
     assert table.rows[1][3:] == ("4.5", bugs_shown.said("no_scale")[1])
     assert "calculator" in table.rows[1][4]
+
+
+def test_every_bug_costs_in_one_group_and_those_that_gain_show_the_future():
+    groups = bugs_shown.costs(STORED)
+    names = [name.replace(" ", "_") for rows in groups.values() for name in rows]
+    assert sorted(names) == sorted({*STORED.reads} - {"right"})
+    gain = {name for rows in groups.values() for name in rows if rows[name].high < 0}
+    assert len(gain) == 4
+    assert gain <= {*groups["tokens see later ones"]}
+    x = torch.randn(1, SEQ, D_MODEL)
+    W = torch.randn(4, D_MODEL, D_MODEL) / D_MODEL**0.5
+    other = x.clone()
+    other[:, -1] += 1
+    for group, rows in groups.items():
+        for name in (each.replace(" ", "_") for each in rows if "tiled" not in each):
+            before, after = (in_the_place_of_a_layer(name, SEQ, each, W) for each in (x, other))
+            sees = not torch.allclose(before[:, :-1], after[:, :-1], atol=1e-5)
+            assert sees == (group == "tokens see later ones"), name
+
+
+def test_texts_are_printed_behind_their_beginnings(capsys):
+    bugs_shown.texts(STORED, "positions_begin_again")
+    title, first, *_ = capsys.readouterr().out.splitlines()
+    assert title == museum.exhibit("positions_begin_again").title
+    assert first == "  The capital of France is… Paris. ↵ Paris ↵ Paris ↵ Paris ↵ Paris"
+
+
+def test_rejected_tokens_are_printed_in_brackets_before_the_word_that_was_chosen(capsys):
+    bugs_shown.texts(STORED, "rejected_tokens_stay")
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[1].startswith(
+        "  The capital of France is [London, and the]… Parisian cuisine"
+    )
+    assert max(map(len, printed)) <= 88
 
 
 def test_every_bug_of_the_run_has_a_title():
@@ -126,11 +167,28 @@ def test_a_name_that_there_is_not_is_refused():
         bugs.build("no_such", 1)
 
 
-def test_the_stored_run_is_whole_and_its_verdicts_are_those_of_the_page():
-    found = kept(FILE)
-    assert {*found.writes} == {*bugs.NAMES}
-    assert {*found.reads} == {*bugs.NAMES} - {*bugs.IN_THE_TEXT}
-    assert found.predictions == bugs.PREDICTIONS
-    assert len(bugs.verdicts(found)) == len(found.predictions)
-    names = [field.name for field in dataclasses.fields(found)]
-    assert "predictions_commit" in names
+def test_predictions_are_in_the_commit_that_is_named():
+    words = words_at(STORED.predictions_commit, Path(bugs.__file__))
+    assert STORED.predictions == bugs.PREDICTIONS
+    for prediction in bugs.PREDICTIONS:
+        assert all(part in words for part in prediction.split(", "))
+
+
+def test_the_stored_run_is_whole():
+    assert {*STORED.writes} == {*bugs.NAMES}
+    assert {*STORED.reads} == {*bugs.NAMES} - {*bugs.IN_THE_TEXT}
+    assert all(len(texts) == len(bugs.BEGINNINGS) for texts in STORED.writes.values())
+    assert all(len(losses) == len(bugs.sentences()) for losses in STORED.reads.values())
+
+
+def test_the_verdicts_are_those_of_the_page():
+    failed = [i for i, true in enumerate(bugs.verdicts(STORED), start=1) if not true]
+    assert failed == [1, 4, 8, 10]
+
+
+def test_verdicts_read_what_was_found():
+    """The right model's losses for all: then nothing costs, and nothing is lost."""
+    same = dict.fromkeys(STORED.reads, STORED.reads["right"])
+    writes = dict.fromkeys(STORED.writes, STORED.writes["right"])
+    nothing = bugs.verdicts(dataclasses.replace(STORED, reads=same, writes=writes))
+    assert nothing == (False, False, True, False, False, True, False, False, False, False)
