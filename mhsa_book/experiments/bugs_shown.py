@@ -27,21 +27,22 @@ WIDTH = 88
 """Of a line on a page."""
 
 
-def table(found: Found, first: int = 0, second: int = 1) -> Table:
-    """A row for each bug: two texts, its loss on sixteen sentences, and how to notice it.
+def table(found: Found, text: int = 0) -> Table:
+    """A row for each bug: what it writes, its loss on sixteen sentences, and how to notice it.
 
     The right attention comes first, then the bugs by their loss. Bugs that are in the text,
-    and not in the attention, have no loss and are left out.
+    and not in the attention, have no loss and are left out. ``text`` says which of the four
+    beginnings is shown.
     """
     names = sorted(found.reads, key=lambda name: (name != RIGHT, found.loss(name)))
     rows = []
     for name in names:
         title, check = said(name)
-        texts = [_one_line(found.writes[name][i]) for i in (first, second)]
-        rows.append((title, *texts, f"{found.loss(name):.1f}", check))
+        rows.append(
+            (title, _one_line(found.writes[name][text]), f"{found.loss(name):.1f}", check)
+        )
     caption = "SmolLM2 with a bug in all 30 layers. The loss is in nats per token."
-    beginnings = (f"{bugs.BEGINNINGS[i]}…" for i in (first, second))
-    head = ("the bug", *beginnings, "loss", "a check that finds it")
+    head = ("the bug", f"{bugs.BEGINNINGS[text]}…", "loss", "a check that finds it")
     return Table(caption, head, tuple(rows))
 
 
@@ -75,7 +76,7 @@ def costs(found: Found) -> dict[str, dict[str, Interval]]:
     """
     leaks = {each.name for each in museum.exhibits(symptom="leaks")}
     groups = {SHOWS: leaks, WAITS: {*bugs.IN_A_CACHE}}
-    groups["neither of both"] = {*found.reads} - {RIGHT}.union(*groups.values())
+    groups["neither"] = {*found.reads} - {RIGHT}.union(*groups.values())
     return {
         group: {
             name.replace("_", " ").replace("W O", "W_O"): found.costs(name)
