@@ -22,7 +22,7 @@ from mhsa_book.bench.cuda_core import BACKENDS, CudaClock, rates, seconds
 from mhsa_book.results.whole import write_whole
 from mhsa_lib import functional, masks
 from mhsa_lib.fused import kernels
-from mhsa_lib.variants.llama_stages import CappedAttend, SinkAttend
+from mhsa_lib.llama_stages import CappedAttend, SinkAttend
 
 DEVICE = "cuda"
 N_HEADS, N_KV_HEADS, D_HEAD = 32, 8, 128

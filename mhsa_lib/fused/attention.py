@@ -22,11 +22,11 @@ from mhsa_lib.execution_mode import has_no_hooks, is_unmodified, refuse_unheard_
 from mhsa_lib.fused import kernels, ragged
 from mhsa_lib.fused.call import band_only
 from mhsa_lib.fused.rotation import rotated
+from mhsa_lib.llama_stages import CappedAttend, GemmaNorm, SinkAttend
 from mhsa_lib.rope.rotary import PartialRotary, Rotary, RotarySplit
 from mhsa_lib.shapes import HeadOutputs, Heads, Keys, Queries, Tokens, Values
 from mhsa_lib.stages import Wire
 from mhsa_lib.variants.grouped import GroupedAttend, standard_attention
-from mhsa_lib.variants.llama_stages import CappedAttend, GemmaNorm, SinkAttend
 
 _STEPS = CappedAttend, SinkAttend
 _KNOWN = copying.ROTARY | {"split.rotary": (Rotary, PartialRotary)}

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from mhsa_lib import _torch_private, masks
 from mhsa_lib.fused.call import DROPOUT, Call, Kernel
+from mhsa_lib.llama_stages import CappedAttend, SinkAttend
 from mhsa_lib.shapes import HeadOutputs
-from mhsa_lib.variants.llama_stages import CappedAttend, SinkAttend
 
 FEWEST = 128
 """Queries that fill one block; fewer, as in decoding, are not worth seconds of compiling."""

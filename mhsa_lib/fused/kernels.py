@@ -168,10 +168,9 @@ def attend_in_blocks(call: Call) -> HeadOutputs:
 def attend_by_steps(
     steps: GroupedAttend, q: Queries, k: Keys, v: Values, mask: Any
 ) -> HeadOutputs:
-    """Return z by stages with a soft cap or sinks, of which PyTorch's SDPA knows nothing.
+    """Return z by stages with a soft cap or sinks: by FlexAttention on a GPU.
 
-    On a GPU FlexAttention takes both. Elsewhere weights exist for one block of queries at a
-    time, and the backward pass computes them again.
+    Elsewhere weights exist for a block of queries, and for the backward pass once more.
     """
     dropout = steps.dropout.p if steps.dropout.training else 0.0
     call = Call.of(q, k, v, mask, scale=steps.scale, dropout=dropout)

@@ -8,9 +8,9 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import functional, masks, trace
+from mhsa_lib.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.stages import Project
 from mhsa_lib.variants import GroupedQueryAttention
-from mhsa_lib.variants.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from tests.helpers.drawn import filled, rand
 
 

@@ -12,7 +12,7 @@ from mhsa_book.equivalence.peers import NotApplicableError
 from mhsa_lib import masks
 from mhsa_lib.fused import explain, flex
 from mhsa_lib.fused.call import Call
-from mhsa_lib.variants.llama_stages import CappedAttend, SinkAttend
+from mhsa_lib.llama_stages import CappedAttend, SinkAttend
 from tests.helpers.fused_paths import by
 from tests.mhsa_lib.fused.test_kernels import rules
 

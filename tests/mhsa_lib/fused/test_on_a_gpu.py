@@ -19,7 +19,7 @@ from mhsa_lib import (
     masks,
 )
 from mhsa_lib.fused import kernels
-from mhsa_lib.variants.llama_stages import CappedAttend, SinkAttend
+from mhsa_lib.llama_stages import CappedAttend, SinkAttend
 
 pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU: not run here"),

@@ -11,9 +11,9 @@ from torch.testing import assert_close
 from mhsa_lib import FusedMultiHeadAttention, KVCache, edit, masks, trace, trace_ops
 from mhsa_lib.cache import kv_cache
 from mhsa_lib.fused import call
+from mhsa_lib.llama_stages import CappedAttend, GemmaNorm, SinkAttend
 from mhsa_lib.rope.rotary import Rotary, RotarySplit
 from mhsa_lib.variants import GroupedQueryAttention
-from mhsa_lib.variants.llama_stages import CappedAttend, GemmaNorm, SinkAttend
 from tests.helpers.drawn import filled
 from tests.mhsa_lib.fused.pairs import fuse, same
 

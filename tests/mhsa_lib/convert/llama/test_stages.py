@@ -6,8 +6,8 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import convert, masks, trace
+from mhsa_lib.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.rope.rotary import PartialRotary, Rotary
-from mhsa_lib.variants.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from tests.helpers.drawn import rand
 from tests.mhsa_lib.convert.llama.layers import rope, source, theirs
 from tests.mhsa_lib.convert.precision import close

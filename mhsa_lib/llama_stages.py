@@ -35,7 +35,7 @@ class CappedAttend(GroupedAttend):
             raise ValueError(
                 f"cap={cap} caps no score; give a number above 0, None for no cap."
             )
-        self.cap = None if cap == math.inf else cap  # which would give infinity times zero
+        self.cap = cap
 
     def extra_repr(self) -> str:
         return f"{super().extra_repr()}, cap={self.cap}"
@@ -46,7 +46,9 @@ class CappedAttend(GroupedAttend):
 
     def capped(self, scores: Tensor, *_: Any) -> Tensor:
         """Return scores below the cap; FlexAttention gives positions too."""
-        return scores if self.cap is None else self.cap * torch.tanh(scores / self.cap)
+        cap = math.inf if self.cap is None else self.cap
+        # Infinity times zero is no number.
+        return scores if math.isinf(cap) else cap * torch.tanh(scores / cap)
 
 
 class SinkAttend(GroupedAttend):
