@@ -25,6 +25,8 @@ class AtWork:
     models : by seed, measure and head the mean weight on the half of the pairs that chooses,
         and on the other half
     never : the same of translators that never had the encoder's self-attention
+    sure_of_wrong : by seed, kind that is off, and task: how often a wrong word is the
+        likeliest, and how often it gets more than 0.9
     """
 
     predictions: tuple[str, ...]
@@ -32,6 +34,7 @@ class AtWork:
     machine: dict[str, Any]
     models: dict[str, dict[str, dict[str, list[float]]]]
     never: dict[str, dict[str, dict[str, list[float]]]]
+    sure_of_wrong: dict[str, dict[str, dict[str, list[float]]]]
 
     def chosen(self, measure: str, *, never: bool = False) -> tuple[str, ...]:
         """For every seed the head that gives most weight on the half that chooses."""
