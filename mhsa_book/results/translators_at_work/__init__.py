@@ -10,7 +10,7 @@ from typing import Any
 
 from mhsa_book.results.translators import Spread
 
-FILE = Path(__file__).parent / "data" / "translators_at_work.json"
+FILE = Path(__file__).with_name("measured.json")
 
 
 @dataclass(frozen=True)
