@@ -1,0 +1,88 @@
+"""What heads of SmolLM2 do for the name of who gets the drink, by four measures.
+
+``python -m mhsa_book.experiments.whose_heads_name_mary`` makes the file.
+"""
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from mhsa_book.results import bootstrap
+from mhsa_book.results.bootstrap import Interval
+from mhsa_book.results.exactly import exactly
+from mhsa_book.results.run_files import LIMIT
+from mhsa_book.results.whole import write_whole
+
+FILE = Path(__file__).parent / "data" / "whose_heads_name_mary.json"
+
+ZERO, MEAN, SOURCE = "zero", "mean", "a third gives"
+WAYS = (ZERO, MEAN, SOURCE)
+"""What stands in for a head that is off: zeros, its mean, or what it found in the same sentence
+with a third person who gives."""
+
+Numbers = dict[str, list[float]]
+"""One number a prompt, by the name of a head."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The stored numbers; a group is "choosing", or a template with names that chose nothing.
+
+    Parameters
+    ----------
+    predictions : what was expected, in sentences
+    predictions_commit : the commit that holds them
+    date : of the run, as in 2026-01-31
+    machine : where it ran, and seconds of processor
+    model : SHA-256 of the file of the model
+    sets : heads that each rule chose, each as layer and head
+    watched : for every group the ``lead`` by prompt; of every head its mean ``weights``, the
+        mean ``length`` of its z at the last token, and by prompt its ``direct`` contribution
+    told : for every group and receiver, what every sender changes in the lead
+    off : for every template and way, what a head changes in the lead when it is off alone
+    counted : for every template, order of heads and way, the lead with none, one, two … off
+    rises : for every template, by how much direct contributions rise without L23H3
+    """
+
+    predictions: tuple[str, ...]
+    predictions_commit: str
+    date: str
+    machine: dict[str, Any]
+    model: str
+    sets: dict[str, list[Any]]
+    watched: dict[str, dict[str, Any]]
+    told: dict[str, dict[str, Numbers]]
+    off: dict[str, dict[str, Numbers]]
+    counted: dict[str, dict[str, dict[str, list[list[float]]]]]
+    rises: dict[str, Numbers]
+
+
+def interval(values: list[float]) -> Interval:
+    """The mean over prompts, with a bootstrap interval."""
+    return bootstrap.mean(torch.tensor(values), torch.ones(len(values)))
+
+
+def save(found: Found, file: Path = FILE) -> None:
+    """Write it whole or not at all; ``ValueError`` for more than 300 kB."""
+    text = json.dumps(asdict(found), allow_nan=False, separators=(",", ":"))
+    if (size := len(text.encode())) > LIMIT:
+        raise ValueError(f"{file.name} would have {size:,} bytes, and {LIMIT:,} is the limit.")
+    write_whole(file, re.sub(r'(?<=\]),"', ',\n"', text) + "\n")
+
+
+def kept(file: Path = FILE) -> Found:
+    """The stored numbers.
+
+    Raises ``FileNotFoundError``, which says how to make them, and ``ValueError`` for fields
+    that are unknown or missing.
+    """
+    if not file.is_file():
+        raise FileNotFoundError(
+            f"{file} is missing; run `python -m mhsa_book.experiments.whose_heads_name_mary`."
+        )
+    found = exactly(Found, json.loads(file.read_text(encoding="utf-8")), file.name)
+    return Found(**(found | {"predictions": tuple(found["predictions"])}))
