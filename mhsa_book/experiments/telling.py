@@ -1,10 +1,10 @@
 """What heads tell each other in many texts at once, as far as one position is concerned.
 
 There are two lists of texts of one length, ``target`` and ``source``; two texts of a pair may
-differ in a few words. A head is given what it found in the source at one position, and everything else
-reads the target: path patching, as in ``models.path_patching``, which takes one text at a time
-and changes a head at every position. Here only one row changes, so that a pass costs one token
-and all 270 heads can be asked.
+differ in a few words. A head is given what it found in the source at one position, and
+everything else reads the target: path patching, as in ``models.path_patching``, which takes one
+text at a time and changes a head at every position. Here only one row changes, so that a pass
+costs one token and all 270 heads can be asked.
 
 Source: Wang et al., "Interpretability in the Wild", section 3.1, arXiv 2211.00593.
 """
@@ -93,15 +93,15 @@ class Telling:
         return torch.stack(shares, dim=1)
 
     @torch.no_grad()
-    def told(self, sender: Head, at: int) -> dict[int, Tensor]:
-        """The row at a position, in front of every layer behind the sender's, and behind all.
+    def told(self, sender: Head, at: int, last: int | None = None) -> dict[int, Tensor]:
+        """The row at a position, in front of every layer from the sender's to ``last``.
 
         The sender found there what it found in the source; all other heads are held at what
         they found in the target, so that only the MLPs between pass it on.
         """
         first, head = sender
         x, rows = self.target.streams[first][:, at], dict[int, Tensor]()
-        for i in range(first, len(self.layers)):
+        for i in range(first, len(self.layers) if last is None else last):
             z = self.target.z[:, i, :, at]
             if i == first:
                 z = z.clone()

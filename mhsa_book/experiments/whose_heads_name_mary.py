@@ -12,8 +12,9 @@ right name minus that of the giver. Four questions are asked of heads:
   values of one other head, what it found in the source?
 
 The source of a sentence is the same sentence with a third person who gives: one word differs,
-and nobody is named twice. Heads are chosen on the sentences of ``choosing``, and reported on
-other names, in these two templates and in two that chose nothing.
+and nobody is named twice. Sixteen heads were named on sentences with the names of ``choosing``,
+in the first two templates, and from lab note 1; they are reported on eight other names, in
+these two templates and in two that chose nothing.
 
 Before the predictions were written, attention, direct contributions and the paths to the
 logits, to queries of six heads and to keys and values of four were looked at on the sentences
@@ -47,21 +48,31 @@ from mhsa_book.models.switching import Head
 from mhsa_book.results import whose_heads_name_mary as results
 from mhsa_book.results.who_gets_the_drink import head as read_name
 from mhsa_book.results.who_gets_the_drink import name
-from mhsa_book.results.whose_heads_name_mary import MEAN, SOURCE, WAYS, ZERO, Found
+from mhsa_book.results.whose_heads_name_mary import MEAN, SOURCE, ZERO, Found
 
 TEMPLATES = ("store", "giver first", "station", "school")
 """Those of lab note 1 that the model knows; the first two are also those that choose."""
 
 CHOOSING = "choosing"
 
-RECEIVERS = {"L23H0 q": -1, "L24H4 q": -1, "L20H0 v": 9, "L19H2 v": 9}
-"""Heads that are told something, by which input, and the position where they hear it in the
-sentences that choose: the last, or that of the giver's second name."""
+NAMED: dict[str, tuple[Head, ...]] = {
+    "write for the right name": ((23, 3), (29, 1), (23, 0), (23, 1), (23, 2)),
+    "write against it": ((24, 4), (29, 0)),
+    "attend to the right name": ((24, 4), (23, 0), (23, 1), (22, 7)),
+    "attend to the giver": ((25, 2), (23, 3), (20, 0)),
+    "attend from the giver to the giver": ((8, 1),),
+    "tell others": ((20, 0), (19, 2), (17, 4)),
+    "cost most in lab note 1": ((0, 0), (23, 3), (16, 0), (18, 0), (17, 4)),
+}
+"""Why a head is reported. All 270 heads have been looked at for that."""
 
-SCREENED = (CHOOSING, "station")
-"""Where all 270 heads are asked what they tell; elsewhere only those that were chosen."""
+RECEIVERS = {"L23H0 q": "last", "L20H0 v": "giver second"}
+"""Heads that are told something, by which input, and at which token they hear it."""
 
-N_OFF = 8
+SCREENED = "station"
+"""Where all 270 heads are asked what they tell; elsewhere only those that are named."""
+
+N_OFF = 6
 """At most so many heads are off when it is counted how many it takes."""
 
 PREDICTIONS = (
@@ -74,15 +85,20 @@ PREDICTIONS = (
     "L23H1 raises the lead by what it writes, but without it the lead grows, in all three "
     "ways.",
     "Of all 270 heads L20H0 tells the queries of L23H0 most, on station too.",
-    "Of all 270 heads L17H4 tells the values of L20H0 and of L19H2 most, on station too.",
+    "Of all 270 heads L17H4 tells the values of L20H0 most, on station too.",
     "Over all 270 heads, what a head writes directly (without its sign) orders what lab note 1 "
     "measured when it is off better than its weight on the two names does.",
-    "The heads that were chosen one after the other, at most eight, at their mean, leave the "
+    "The heads that were chosen one after the other, at most six, at their mean, leave the "
     "right name ahead on fewer than half of the prompts of every template.",
     "As many heads drawn from the same layers leave it ahead on nine of ten or more.",
     "Without L23H3, of all heads L24H4 is the one whose direct contribution rises most, on "
     "every template.",
 )
+
+
+def named() -> list[Head]:
+    """The heads that are reported, each once."""
+    return sorted({head for heads in NAMED.values() for head in heads})
 
 
 def pairs_of(group: str) -> list[tuple[str, Names, str]]:
@@ -92,13 +108,11 @@ def pairs_of(group: str) -> list[tuple[str, Names, str]]:
     ('station', ('William', 'Jane'), 'Charles')
     """
     names = drink.CHOOSING if group == CHOOSING else drink.HELD_OUT
-    pairs = drink.ring(names)[::2] if group == CHOOSING else drink.ring(names)
-    used = TEMPLATES[:2] if group == CHOOSING else (group,)
     found = []
-    for template in used:
-        for i, pair in enumerate(pairs):
-            others = [each for each in names if each not in pair]
-            found.append((template, pair, others[i % len(others)]))
+    for i, pair in enumerate(drink.ring(names)[::2]):
+        others = [each for each in names if each not in pair]
+        template = TEMPLATES[i % 2] if group == CHOOSING else group
+        found.append((template, pair, others[i % len(others)]))
     return found
 
 
@@ -157,20 +171,18 @@ def watched(group: Group) -> dict[str, Any]:
     }
 
 
-def told(group: Group, senders: Iterable[Head]) -> dict[str, Any]:
-    """What every sender tells the logits and each receiver: the change of the lead, by text."""
-    found: dict[str, dict[str, list[float]]] = {"logits": {}, **{r: {} for r in RECEIVERS}}
-    tell = group.telling
+def told(group: Group, senders: Iterable[Head]) -> dict[str, dict[str, list[float]]]:
+    """What every sender tells each receiver: the change of the lead, by text."""
+    found: dict[str, dict[str, list[float]]] = {receiver: {} for receiver in RECEIVERS}
     for sender in senders:
-        for at in (-1, group.second):
-            rows = tell.told(sender, at)
-            if at == -1:
-                found["logits"][name(sender)] = _rounded(tell.ahead(rows[30]) - group.lead)
-            for receiver, place in RECEIVERS.items():
-                head, part = read_name(receiver.split()[0]), receiver[-1]
-                if (place == -1) == (at == -1) and sender[0] < head[0]:
-                    z = tell.heard(head, part, rows[head[0]], at)
-                    found[receiver][name(sender)] = _rounded(tell.answer(head, z) - group.lead)
+        for receiver, place in RECEIVERS.items():
+            head, part = read_name(receiver.split()[0]), receiver[-1]
+            if sender[0] < head[0]:
+                at = -1 if place == "last" else group.second
+                row = group.telling.told(sender, at, last=head[0])[head[0]]
+                z = group.telling.heard(head, part, row, at)
+                changed = group.telling.answer(head, z) - group.lead
+                found[receiver][name(sender)] = _rounded(changed)
     return found
 
 
@@ -213,26 +225,6 @@ def streams_without(
         return x[:, -1], z
 
 
-def chosen_heads(seen: dict[str, Any], tells: dict[str, Any]) -> dict[str, list[Head]]:
-    """By rule, from the sentences that choose: the heads that each measure names first."""
-
-    def most(values: dict[str, float], n: int, sign: int = 1) -> list[Head]:
-        return [read_name(h) for h in sorted(values, key=lambda h: -sign * values[h])[:n]]
-
-    direct = {h: sum(values) for h, values in seen["direct"].items()}
-    told_most = {r: {h: sum(v) for h, v in by.items()} for r, by in tells.items()}
-    weights = seen["weights"]
-    return {
-        "write for": most(direct, 6),
-        "write against": most(direct, 3, -1),
-        "attend to the right name": most(weights["right"], 3),
-        "attend to the giver": most(weights["giver second"], 3),
-        "attend from the giver to the giver": most(weights["giver to giver"], 3),
-        **{f"tell {r}": most(by, 2, -1) for r, by in told_most.items() if r != "logits"},
-        "first page": [*drink.SIX, *drink.THREE, (0, 0)],
-    }
-
-
 def one_after_another(group: Group, instead: Tensor, among: Sequence[Head]) -> list[Head]:
     """Switch off, again and again, the head without which the mean lead is smallest."""
     off: list[Head] = []
@@ -271,45 +263,38 @@ def measured(chosen: dict[str, Any], key: tuple[str, str]) -> dict[str, Any]:
     """One part: what is watched, told, switched off or counted in a group of sentences."""
     part, which = key
     group, lm = _group(which), _model()
-    everyone = [(i, j) for i in range(30) for j in range(9)]
     if part == "watched":
         return watched(group)
     if part == "told":
-        senders = everyone if which in SCREENED else chosen["named"]
-        found = told(group, senders)
-        return found if which == CHOOSING else {"of": found}
+        everyone = [(i, j) for i in range(30) for j in range(9)]
+        return told(group, everyone if which == SCREENED else named())
+    # For the sentences that choose a mean over one template, in both orders of the names.
+    instead_of = stand_ins(lm, group, "store" if which == CHOOSING else which)
     if part == "order":
-        # A mean over both templates that choose: they differ only in who is named first.
-        instead = stand_ins(lm, group, "store")[MEAN]
-        candidates = [h for h in chosen["named"] if h[0] > 0]
-        single = {h: lead_without(group, [h], instead).mean() for h in candidates}
-        most = sorted(candidates, key=lambda h: single[h])[:12]
-        return {"order": one_after_another(group, instead, most)}
-    instead_of = stand_ins(lm, group, which)
+        among = [head for head in named() if head[0] > 0]
+        return {"order": one_after_another(group, instead_of[MEAN], among)}
     if part == "off":
         return {
             way: {
-                name(h): _rounded(lead_without(group, [h], instead) - group.lead)
-                for h in chosen["named"]
+                name(head): _rounded(lead_without(group, [head], instead) - group.lead)
+                for head in named()
             }
             for way, instead in instead_of.items()
         }
     if part == "counted":
-        orders = {"chosen": chosen["order"]}
-        orders |= {f"drawn {i}": heads for i, heads in enumerate(chosen["drawn"], start=1)}
         return {
             order: {
                 way: [
                     _rounded(lead_without(group, heads[:n], instead_of[way]))
                     for n in (range(N_OFF + 1) if order == "chosen" else (N_OFF,))
                 ]
-                for way in WAYS
+                for way in (MEAN, SOURCE)
             }
-            for order, heads in orders.items()
+            for order, heads in chosen.items()
         }
     before = group.telling.direct()
     last, z = streams_without(group, [(23, 3)], instead_of[MEAN])
-    return {"rises": _each(group.telling.direct(z, last) - before)}
+    return _each(group.telling.direct(z, last) - before)
 
 
 def _rounded(values: Tensor) -> list[float]:
@@ -334,9 +319,9 @@ def _each(values: Tensor) -> dict[str, list[float]]:
     }
 
 
-def shortened(numbers: dict[str, list[float]], named: Sequence[Head]) -> dict[str, list[float]]:
+def shortened(numbers: dict[str, list[float]]) -> dict[str, list[float]]:
     """By prompt for the heads that are named, and the mean alone for all others."""
-    whole = {name(head) for head in named}
+    whole = {name(head) for head in named()}
     return {
         head: values if head in whole else [round(sum(values) / len(values), 3)]
         for head, values in numbers.items()
@@ -348,39 +333,30 @@ def run(folder: Path, commit: str, n_processes: int = 1) -> Found:
 
     ``commit`` is the one that holds the predictions.
     """
-    folder, seconds = folder / f"whose_heads_name_mary-{commit[:12]}", 0.0
-
-    def part(what: str, groups: Sequence[str], chosen: dict[str, Any]) -> dict[str, Any]:
-        nonlocal seconds
-        keys = [(what, group) for group in groups]
-        found = units.done(partial(measured, chosen), keys, folder, n_processes=n_processes)
-        seconds += sum(each.pop("seconds") for each in found.values())
-        return {group: found[what, group] for group in groups}
-
-    seen = part("watched", (CHOOSING, *TEMPLATES), {})
-    tells = part("told", (CHOOSING,), {})
-    sets = chosen_heads(seen[CHOOSING], tells[CHOOSING])
-    named = sorted({head for heads in sets.values() for head in heads})
-    chosen: dict[str, Any] = {"named": named}
-    order = [(i, j) for i, j in part("order", (CHOOSING,), chosen)[CHOOSING]["order"]]
-    chosen |= {"order": order, "drawn": drawn_orders(order, named)}
-    for group, found in part("told", TEMPLATES, chosen).items():
-        tells[group] = found["of"]
-    off = part("off", TEMPLATES, chosen)
-    counted = part("counted", TEMPLATES, chosen)
-    rises = {group: found["rises"] for group, found in part("rises", TEMPLATES, chosen).items()}
-    sets |= {"one after another": order} | {
-        f"drawn {i}": heads for i, heads in enumerate(chosen["drawn"], start=1)
+    folder, do = folder / f"whose_heads_name_mary-{commit[:12]}", units.done
+    key = ("order", CHOOSING)
+    first = do(partial(measured, {}), [key], folder, n_processes=1)[key]
+    order = [(i, j) for i, j in first["order"]]
+    orders = {"chosen": order}
+    for n, heads in enumerate(drawn_orders(order, named()), start=1):
+        orders[f"drawn {n}"] = heads
+    parts = ("watched", "counted", "rises", "off", "told")
+    keys = [(part, group) for part in parts for group in TEMPLATES] + [("watched", CHOOSING)]
+    found = do(partial(measured, orders), keys, folder, n_processes=n_processes)
+    seconds = sum(each.pop("seconds") for each in (first, *found.values()))
+    by_part = {
+        part: {group: each for (of, group), each in found.items() if of == part}
+        for part in parts
     }
-    short = partial(shortened, named=named)
+    seen, counted, rises, off, tells = by_part.values()
     for each in seen.values():
-        each["direct"] = short(each["direct"])
-    tells = {g: {r: short(by) for r, by in of.items()} for g, of in tells.items()}
-    rises = {group: short(by) for group, by in rises.items()}
+        each["direct"] = shortened(each["direct"])
+    tells = {g: {r: shortened(by) for r, by in of.items()} for g, of in tells.items()}
+    rises = {group: shortened(by) for group, by in rises.items()}
     machine = running.machine() | {"seconds": round(seconds), "processes": n_processes}
     date = datetime.date.today().isoformat()
     return Found(
-        PREDICTIONS, commit, date, machine, SHA256, sets, seen, tells, off, counted, rises
+        PREDICTIONS, commit, date, machine, SHA256, orders, seen, tells, off, counted, rises
     )
 
 

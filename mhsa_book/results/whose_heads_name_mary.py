@@ -32,6 +32,8 @@ Numbers = dict[str, list[float]]
 class Found:
     """The stored numbers; a group is "choosing", or a template with names that chose nothing.
 
+    A list of one number is a mean, and all others have one number a prompt.
+
     Parameters
     ----------
     predictions : what was expected, in sentences
@@ -39,7 +41,7 @@ class Found:
     date : of the run, as in 2026-01-31
     machine : where it ran, and seconds of processor
     model : SHA-256 of the file of the model
-    sets : heads that each rule chose, each as layer and head
+    orders : the heads that are switched off one after the other, each as layer and head
     watched : for every group the ``lead`` by prompt; of every head its mean ``weights``, the
         mean ``length`` of its z at the last token, and by prompt its ``direct`` contribution
     told : for every group and receiver, what every sender changes in the lead
@@ -53,7 +55,7 @@ class Found:
     date: str
     machine: dict[str, Any]
     model: str
-    sets: dict[str, list[Any]]
+    orders: dict[str, list[Any]]
     watched: dict[str, dict[str, Any]]
     told: dict[str, dict[str, Numbers]]
     off: dict[str, dict[str, Numbers]]
