@@ -62,6 +62,68 @@ class Found:
     counted: dict[str, dict[str, dict[str, list[list[float]]]]]
     rises: dict[str, Numbers]
 
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """Those with held-out names."""
+        return tuple(self.off)
+
+    def lead(self, template: str) -> Interval:
+        """By how many logits the right name leads with every head on."""
+        return interval(self.watched[template]["lead"])
+
+    def weight(self, head: str, place: str) -> tuple[float, float]:
+        """The least and the largest mean weight that a head gives a place, over templates."""
+        means = [self.watched[t]["weights"][place][head] for t in self.templates]
+        return min(means), max(means)
+
+    def written(self, head: str, *templates: str) -> Interval:
+        """What a named head writes into the lead, over the prompts of (all) templates."""
+        return self._pooled(
+            {t: self.watched[t]["direct"] for t in self.templates}, head, templates
+        )
+
+    def changed(self, head: str, way: str, *templates: str) -> Interval:
+        """What a named head, off alone, changes in the lead."""
+        return self._pooled({t: self.off[t][way] for t in self.templates}, head, templates)
+
+    def risen(self, head: str, *templates: str) -> Interval:
+        """By how much a named head writes more when L23H3 is off."""
+        return self._pooled(self.rises, head, templates)
+
+    def told_by(self, sender: str, receiver: str, *templates: str) -> Interval:
+        """What a named head, telling one receiver what it found in the source, changes."""
+        return self._pooled(
+            {t: self.told[t][receiver] for t in self.templates}, sender, templates
+        )
+
+    def _pooled(
+        self, numbers: dict[str, Numbers], head: str, templates: tuple[str, ...]
+    ) -> Interval:
+        chosen = templates or self.templates
+        return interval([value for t in chosen for value in numbers[t][head]])
+
+    def leads(
+        self, template: str, n_off: int, way: str = MEAN, order: str = "chosen"
+    ) -> Interval:
+        """Share of prompts on which the right name leads, n heads off; Wilson's interval."""
+        from scipy import stats
+
+        counted = self.counted[template][order][way]
+        leads = counted[n_off if order == "chosen" else -1]
+        n_right = sum(lead > 0 for lead in leads)
+        ends = stats.binomtest(n_right, len(leads)).proportion_ci(method="wilson")
+        return Interval(n_right / len(leads), ends.low, ends.high)
+
+    def needed(self, template: str, way: str = MEAN) -> list[int | None]:
+        """For every prompt after how many heads the giver is ahead; None where never."""
+        by_prompt = zip(*self.counted[template]["chosen"][way], strict=True)
+        return [next((n for n, lead in enumerate(p) if lead < 0), None) for p in by_prompt]
+
+
+def mean_by_head(numbers: Numbers) -> dict[str, float]:
+    """The mean over prompts of every head, whether it was kept whole or not."""
+    return {head: sum(values) / len(values) for head, values in numbers.items()}
+
 
 def interval(values: list[float]) -> Interval:
     """The mean over prompts, with a bootstrap interval."""
