@@ -150,3 +150,12 @@ def kept(file: Path = FILE) -> Found:
         )
     found = exactly(Found, json.loads(file.read_text(encoding="utf-8")), file.name)
     return Found(**(found | {"predictions": tuple(found["predictions"])}))
+
+
+def minus(value: Interval) -> Interval:
+    """What is taken away, where the interval says what was added.
+
+    >>> minus(Interval(1.0, 0.5, 2.0))
+    -1.00 (-2.00 to -0.50)
+    """
+    return Interval(-value.mean, -value.high, -value.low)
