@@ -7,7 +7,6 @@ what everybody can call, ``LanguageModel`` and ``edit``, one text at a time.
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
