@@ -237,6 +237,11 @@ HINTS = {
         "In which maps do the rows of *the* and *animal* not sum to 1?",
         "Of the two with an empty upper triangle, one has lost the weight of the verb.",
     ),
+    "window_and_first": (
+        "How many words before the query is the key? It is query - key.",
+        "A window of 3 holds the distances 0, 1 and 2.",
+        "Then let the first word in with |, and mind that & binds more tightly.",
+    ),
     "packed_documents": (
         "Write the number of its document for each token: torch.repeat_interleave can.",
         "Two tokens belong together where their numbers are equal; tril() hides what is later.",
@@ -272,7 +277,7 @@ HINTS = {
         "Double one and halve the other.",
         "Rows 0 to 3 of W_V.weight times 2; columns 0 to 3 of W_O.weight divided by 2.",
     ),
-    "pronouns": (
+    "from_two_names": (
         "tokens.index finds the first place of a token; the second John is at place 9.",
         "writes(25, 2, place), once for each of the two places.",
         "lm.points_to(writes(25, 2, place), 1)[0]",

@@ -75,6 +75,41 @@ def _fault_of_positions(document: Sequence[int], positions: Any) -> str:
     return ""
 
 
+WINDOWS = ((5, 2), (7, 3), (4, 1), (3, 9))
+"""Numbers of words, and windows."""
+
+_FIRST_WORD = masks.custom(lambda query, key: key == 0)
+
+
+def _fault_of_window(answer: Any) -> str | EllipsisType:
+    """What is wrong with a rule for a window that always keeps the first word as well."""
+    if not callable(answer):
+        return "Define window_and_first(query, key, window) and hand it over."
+    for n, window in WINDOWS:
+        query, key = torch.arange(n)[:, None], torch.arange(n)
+        found = answer(query, key, window)
+        if found is ... or found is None:
+            return ...
+        allowed = torch.as_tensor(found)
+        here = f"{n} words, window {window}:"
+        if allowed.dtype is not torch.bool or allowed.shape != (n, n):
+            return f"{here} the rule should give {n} × {n} booleans, True for may attend."
+        right = (masks.sliding_window(window) | _FIRST_WORD & masks.causal).dense(n, n)
+        for q, k in (allowed != right.reshape(n, n)).nonzero().tolist():
+            pair = f"query {q} {'may' if allowed[q, k] else 'may not'} attend to key {k}"
+            return f"{here} {pair}, {_about_window(q, k, window)}."
+    return ""
+
+
+def _about_window(query: int, key: int, window: int) -> str:
+    if key > query:
+        return "which comes later"
+    if key == 0:
+        return "the first word, which everybody may attend to"
+    inside = query - key < window
+    return f"which is {'inside' if inside else 'outside'} the window"
+
+
 SAID_OF_MAPS = {
     "A": ("times 0", "Look above the diagonal: do forbidden keys have weight, and what sum?"),
     "B": ("inverted", "Where does it have weight: above the diagonal, or below?"),
@@ -146,6 +181,9 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "which_mask_mistake": OpenAnswer(
         _misread, "A sum and a look above the diagonal tell all four apart."
+    ),
+    "window_and_first": OpenAnswer(
+        _fault_of_window, "Equal for four numbers of words and windows."
     ),
     "packed_documents": OpenAnswer(
         packed_documents, "No token sees another document, and each document begins at 0."

@@ -15,7 +15,7 @@ from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.tracing.wires import trace
 
 D_MODEL, N_HEADS = 576, 9
-PRONOUNS = (25, 2)
+READ_HEAD = (25, 2)
 """The head of the language model, (layer, head), whose writing is to be read."""
 
 
@@ -32,9 +32,9 @@ def wrote_from(weights: Tensor, v: Tensor, W_O: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def pronouns() -> tuple[str, str]:
+def from_two_names() -> tuple[str, str]:
     """The token that the head raises most, at Mary and at the second John."""
-    lm, (layer, head) = language_model(), PRONOUNS
+    lm, (layer, head) = language_model(), READ_HEAD
     attention, tokens = lm.attention(layer), lm.tokens(PROMPT)
     with trace(attention) as wires:
         lm.logits(PROMPT)
@@ -123,8 +123,8 @@ EXERCISES: dict[str, Exercise] = {
     "w_o_twin": OpenAnswer(
         unlike, because="y depends on the product of W_V and W_O, not on what stands between."
     ),
-    "pronouns": Value(
-        pronouns,
+    "from_two_names": Value(
+        from_two_names,
         because="They fit the names. Now compare your sentences with ours.",
         wrong={
             (" his", " her"): "The other way round: first at Mary, then at John.",

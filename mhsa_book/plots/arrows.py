@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from matplotlib.patches import Arc
 
 from mhsa_book.plots import style
 
@@ -50,15 +51,16 @@ def dot_products(rows: Mapping[str, Any]) -> None:
 
 
 def rotated(
-    query: Sequence[float],
-    key: Sequence[float],
-    degrees: float,
+    query: Sequence[Any],
+    key: Sequence[Any],
+    degrees: Any,
     positions: Sequence[tuple[int, int]],
 ) -> None:
     """Draw a query and a key of two numbers, rotated by ``degrees`` for each position.
 
     There is a panel for each pair of ``positions``, that of the query and that of the key. Its
-    title says the dot product of the rotated arrows; where an arrow was before is dashed.
+    title says the angle between the rotated arrows, which an arc shows, and their dot product;
+    where an arrow was before is dashed.
     Raises ``ValueError`` for rows that are not two numbers, and without positions.
 
     >>> rotated((2, 1), (1, 2), 30, [(3, 1), (6, 4)])
@@ -71,7 +73,7 @@ def rotated(
     rows = {"q": query, "k": key}
     before = {name: torch.tensor(row, dtype=torch.float64) for name, row in rows.items()}
     most = max(float(row.norm()) for row in before.values()) + 0.8
-    fig = style.figure(2.5 * len(positions), 3.3)
+    fig = style.figure(2.5 * len(positions), 3.2)
     for i, places in enumerate(positions):
         ax = fig.add_subplot(
             1, len(positions), i + 1, aspect="equal", xlim=(-most, most), ylim=(-most, most)
@@ -84,7 +86,10 @@ def rotated(
             ax.plot(*zip((0, 0), row, strict=True), color=colour, lw=1.2, ls="--", zorder=1)
             _arrow(ax, tips[-1], colour, name, bold=True)
         said = f"{float(tips[0] @ tips[1]):.2f}".replace("-", "−")
-        title = f"query at {places[0]}, key at {places[1]}\nq · k = {said}"
+        between = _arc(ax, *tips)
+        title = (
+            f"query at {places[0]}, key at {places[1]}\nangle {between:.0f}°, q · k = {said}"
+        )
         ax.set_title(title, fontsize=style.TEXT + 0.5)
         ax.axhline(0, color=style.FAINT, lw=0.5)
         ax.axvline(0, color=style.FAINT, lw=0.5)
@@ -93,10 +98,20 @@ def rotated(
     fig.supylabel("second number", fontsize=style.TEXT)
 
 
-def _turned(row: torch.Tensor, degrees: float) -> torch.Tensor:
+def _turned(row: torch.Tensor, degrees: Any) -> torch.Tensor:
     cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     a, b = row.tolist()
     return torch.tensor([a * cos - b * sin, a * sin + b * cos], dtype=torch.float64)
+
+
+def _arc(ax: Any, one: torch.Tensor, other: torch.Tensor) -> float:
+    """Draw the angle between two arrows, the smaller one, and return it in degrees."""
+    start, end = (math.degrees(math.atan2(*tip.flip(0).tolist())) for tip in (one, other))
+    if (end - start) % 360 > 180:  # an arc is drawn anticlockwise
+        start, end = end, start
+    arc = Arc((0, 0), 1.6, 1.6, theta1=start, theta2=end, color=style.INK, lw=1.2)
+    ax.add_patch(arc)
+    return (end - start) % 360
 
 
 def _short(number: torch.Tensor) -> str:

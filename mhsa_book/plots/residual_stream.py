@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Any
 
 import torch
+from matplotlib.lines import Line2D
 from torch import Tensor
 
 from mhsa_book.models import LanguageModel
@@ -18,11 +19,11 @@ STEP = 0.55
 """From the dot of one head to that of the next, where rows are 1 apart."""
 
 FOR, AGAINST = (style.SERIES[0], "-"), (style.SERIES[5], "--")
-"""Colour and dashes of a head that helps the first of the two tokens, or the second."""
+"""Colour and dashes of a head that raises the lead of the first token, or lowers it."""
 
 
 def residual_stream(
-    lm: LanguageModel, text: str, pair: tuple[str, str], heads: Sequence[tuple[int, int]]
+    lm: LanguageModel, text: str, pair: Sequence[str], heads: Sequence[tuple[int, int]]
 ) -> None:
     """Draw how the last row of a text comes to prefer one next token to another.
 
@@ -61,6 +62,7 @@ def residual_stream(
         name = ", ".join(f"L{layer}H{head}" for head in drawn)
         right = beside + STEP * len(drawn)
         rows.text(right, layer + 0.5, name, fontsize=9, va="center")
+    _name_looks(rows, pair)
     for token, share, (colour, dashes) in zip(pair, shares, (FOR, AGAINST), strict=True):
         _draw_sum(sums, style.label(token.strip() or token), growing(share), colour, dashes)
 
@@ -86,9 +88,7 @@ def _draw_rows(ax: Any, tokens: Sequence[str], n_layers: int) -> None:
     plain(ax, "row of each token", "layer")
 
 
-def _draw_head(
-    ax: Any, source: int, end: tuple[float, float], layer: int, apart: float
-) -> None:
+def _draw_head(ax: Any, source: int, end: Any, layer: int, apart: float) -> None:
     """A line to the last row and a dot beside it; ``end`` is where both are."""
     colour, dashes = FOR if apart > 0 else AGAINST
     width = 1 + abs(apart)
@@ -97,6 +97,29 @@ def _draw_head(
         ax.plot([source, last], [layer, level], color=colour, ls=dashes, lw=width, zorder=3)
     full = colour if apart > 0 else style.PAPER
     ax.plot([beside], [level], "o", color=colour, mfc=full, mew=1.5, ms=5, zorder=4)
+
+
+def _name_looks(ax: Any, pair: Sequence[str]) -> None:
+    """Say what the two looks mean, in the free corner beside the last row.
+
+    A head that lowers the lead of the first token need not write for the second: it may write
+    against both. So the legend speaks of the lead alone.
+    """
+    marks: list[Line2D] = []
+    for called, (colour, dashes) in zip(("raised", "lowered"), (FOR, AGAINST), strict=True):
+        full = colour if not marks else style.PAPER
+        look: dict[str, Any] = {"color": colour, "ls": dashes, "lw": 2, "mfc": full, "ms": 5}
+        marks.append(Line2D([], [], marker="o", label=called, **look))
+    title = f"lead of {style.label(pair[0].strip() or pair[0])}"
+    legend = ax.legend(
+        handles=marks,
+        loc="lower right",
+        fontsize=9,
+        frameon=False,
+        title=title,
+        title_fontsize=9,
+    )
+    legend.get_title().set_parse_math(False)
 
 
 def _draw_sum(ax: Any, name: str, total: Tensor, colour: str, dashes: str) -> None:

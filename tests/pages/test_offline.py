@@ -42,7 +42,7 @@ def copy(tmp_path, site):
         "vendor/fonts/serif.woff2",
         "_static/book.css",
         "_static/scripts/pydata-sphinx-theme.js",
-        "_images/*.png",
+        "_images/*.svg",
     ],
 )
 def test_a_file_that_is_taken_away_is_missed(copy, chromium, taken):

@@ -134,7 +134,9 @@ def test_the_first_page_offers_the_poster_of_this_state_of_the_library(pages):
         draw = getattr(poster, form[1])
         made = (SITE / "vendor" / "poster" / name).read_text(encoding="utf-8")
         assert made == draw(poster.THEMES[form[2] or ""])
-    (source,) = [a for a in pages[FIRST].soup.find_all("a") if a.text == "its source"]
+    (source,) = [
+        a for a in pages[FIRST].soup.find_all("a") if a.text == "the script that draws it"
+    ]
     assert (ROOT / str(source["href"]).partition("/blob/main/")[2]).exists()
 
 

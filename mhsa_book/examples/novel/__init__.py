@@ -25,9 +25,21 @@ def text() -> str:
     >>> text()[:46]
     'chapter it is a truth universally acknowledged'
     """
-    whole = Path(__file__).with_name("pride_and_prejudice.txt").read_text(encoding="utf-8")
-    known = re.sub(f"[^{re.escape(ALPHABET)}]", " ", whole.lower())
+    known = re.sub(f"[^{re.escape(ALPHABET)}]", " ", _printed().lower())
     return re.sub(" +", " ", known)
+
+
+def paragraphs() -> list[str]:
+    """The paragraphs as they are printed, each in one line; headings are among them.
+
+    >>> paragraphs()[1][:48]
+    'It is a truth universally acknowledged, that a s'
+    """
+    return [" ".join(lines.split()) for lines in _printed().split("\n\n") if lines.strip()]
+
+
+def _printed() -> str:
+    return Path(__file__).with_name("pride_and_prejudice.txt").read_text(encoding="utf-8")
 
 
 @cache

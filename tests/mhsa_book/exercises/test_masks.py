@@ -62,6 +62,33 @@ def test_with_such_masks_and_positions_each_document_is_read_as_if_alone(lengths
     torch.testing.assert_close(packed, torch.cat(apart))
 
 
+def test_a_window_that_keeps_the_first_word_is_right():
+    def by_cases(query, key, window):
+        first, near = key == 0, query < key + window
+        return torch.where(query < key, False, first | near)
+
+    assert check("window_and_first", lambda q, k, w: (q >= k) & ((k == 0) | (q - k < w)))
+    assert check("window_and_first", by_cases)
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (lambda q, k, w: (q >= k) & (q - k < w), "query 2 may not attend to key 0, the first"),
+        (
+            lambda q, k, w: (q - k < w) | (k == 0),
+            "query 0 may attend to key 1, which comes later",
+        ),
+        (lambda q, k, w: (q >= k) & ((q - k <= w) | (k == 0)), "key 1, which is outside the"),
+        (lambda q, k, w: (q >= k) & ((q - k < w - 1) | (k == 0)), "key 1, which is inside the"),
+        (lambda q, k, w: (q >= k).float(), "5 × 5 booleans"),
+        (lambda q, k, w: ..., "place of the dots"),
+    ],
+)
+def test_what_is_wrong_with_a_window_is_named(rule, said):
+    assert said in check("window_and_first", rule).text
+
+
 READ = {"A": "times 0", "B": "inverted", "C": "right", "D": "too late"}
 
 

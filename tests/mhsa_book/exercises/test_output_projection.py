@@ -66,6 +66,6 @@ def test_without_w_o_a_head_stays_in_its_own_part():
     assert "So it is with W_O" in check("without_w_o", (576, 576)).text
 
 
-def test_the_pronouns_are_read_off_the_model():
-    assert check("pronouns", (" her", " his"))
-    assert "other way round" in check("pronouns", (" his", " her")).text
+def test_what_the_head_writes_from_two_names_is_read_off_the_model():
+    assert check("from_two_names", (" her", " his"))
+    assert "other way round" in check("from_two_names", (" his", " her")).text

@@ -53,7 +53,13 @@ def test_arrows_are_rotated_by_their_positions():
         for tip, wanted in zip(tips_of(ax), (q, k), strict=True):
             assert complex(*tip) == pytest.approx(wanted)
         said = f"{(q * k.conjugate()).real:.2f}".replace("-", "−")
-        assert ax.get_title() == f"query at {i}, key at {j}\nq · k = {said}"
+        angle = np.degrees(np.arccos((q * k.conjugate()).real / abs(q) / abs(k)))
+        wanted = f"query at {i}, key at {j}\nangle {angle:.0f}°, q · k = {said}"
+        assert ax.get_title() == wanted
+        (arc,) = ax.patches  # from one arrow to the other, the short way
+        ends = {round(np.degrees(np.angle(row))) % 360 for row in (q, k)}
+        assert {round(arc.theta1) % 360, round(arc.theta2) % 360} == ends
+        assert (arc.theta2 - arc.theta1) % 360 == pytest.approx(angle)
     titles = [ax.get_title().splitlines()[1] for ax in panels]
     assert titles[0] == titles[1] != titles[2]
     plt.close("all")

@@ -67,3 +67,14 @@ def test_a_head_is_drawn_from_the_row_it_attends_to_and_filled_if_it_helps(panel
     assert [to_hex(dot.get_markeredgecolor()) for dot in dots] == colours
     assert len({*colours}) == 2  # both kinds occur here
     assert [text.get_text() for text in rows.texts] == ["L0H1", "L1H0, L1H3", "L2H2"]
+
+
+def test_the_legend_says_which_look_raises_the_lead_of_the_first_token(panels):
+    """And not for which token a head is: one that lowers the lead may be against both."""
+    legend = panels[0].get_legend()
+    assert legend.get_title().get_text() == "lead of e"
+    assert [text.get_text() for text in legend.get_texts()] == ["raised", "lowered"]
+    marks = [(to_hex(m.get_color()), m.get_linestyle()) for m in legend.legend_handles]
+    assert marks == [FOR, AGAINST]
+    dots = {to_hex(d.get_mec()): d.get_mfc() for d in panels[0].lines if d.get_marker() == "o"}
+    assert all(dots[to_hex(m.get_color())] == m.get_mfc() for m in legend.legend_handles)

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from mhsa_book import models
+from mhsa_book.examples.giving import NAMES, giving_sentences
 from mhsa_book.widgets.nine_heads.cases import before, chances, stored, weights
 from mhsa_book.widgets.nine_heads.words import AGAINST, FOR, JOBS, WALKS
 from tools.build import nine_heads as made
@@ -86,13 +87,14 @@ def test_with_every_head_on_it_is_what_the_model_says(lm):
 
 
 def test_the_prompts_of_the_mean_favour_no_name_and_no_order(lm):
-    assert stored()["over"] == made.prompts()
-    assert len(set(made.prompts())) == 28
-    assert {len(lm.tokens(p)) for p in made.prompts()} == {len(TOKENS)}
-    said = [p.replace(",", "").split() for p in made.prompts()]
+    prompts = giving_sentences()
+    assert stored()["over"] == prompts
+    assert len(set(prompts)) == 28
+    assert {len(lm.tokens(p)) for p in prompts} == {len(TOKENS)}
+    said = [p.replace(",", "").split() for p in prompts]
     names = [(words[1], words[3], words[8]) for words in said]
     assert not {"Mary", "John"} & {name for three in names for name in three}
-    for name in made.NAMES:
+    for name in NAMES:
         as_first = sum(first == name for first, _, _ in names)
         as_second = sum(second == name for _, second, _ in names)
         as_giver = sum(giver == name for _, _, giver in names)
