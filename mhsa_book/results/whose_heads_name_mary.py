@@ -76,6 +76,19 @@ class Found:
         means = [self.watched[t]["weights"][place][head] for t in self.templates]
         return min(means), max(means)
 
+    def everyone(self, what: str) -> dict[str, float]:
+        """Of all 270 heads the weight they give a place, or what they write ("direct").
+
+        The mean over held-out templates.
+        """
+        means = dict[str, float]()
+        for template in self.templates:
+            seen = self.watched[template]
+            of = mean_by_head(seen[what]) if what == "direct" else seen["weights"][what]
+            for head, value in of.items():
+                means[head] = means.get(head, 0.0) + value / len(self.templates)
+        return means
+
     def written(self, head: str, *templates: str) -> Interval:
         """What a named head writes into the lead, over the prompts of (all) templates."""
         return self._pooled(
