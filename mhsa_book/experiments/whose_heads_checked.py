@@ -11,11 +11,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from mhsa_book.experiments import who_gets_the_drink as drink
+from mhsa_book.experiments import who_steps_in as steps
 from mhsa_book.experiments import whose_heads_name_mary as mary
 from mhsa_book.models.language_model import LanguageModel
 from mhsa_book.models.switching import Head
 from mhsa_book.results.who_gets_the_drink import Found as Lab1
 from mhsa_book.results.who_gets_the_drink import head as read_name
+from mhsa_book.results.who_steps_in import LEAD, Numbers, SteppedIn
 from mhsa_book.results.whose_heads_name_mary import (
     MEAN,
     SOURCE,
@@ -58,6 +60,49 @@ def verdicts(found: Found, lab_1: Lab1) -> tuple[bool, ...]:
         all(found.leads(t, mary.N_OFF, MEAN, o).mean >= 0.9 for t in every for o in drawn),
         all(_most(rises[t]) == "L24H4" for t in every),
     )
+
+
+def verdicts_on_reactions(reacted: SteppedIn, found: Found) -> tuple[bool, ...]:
+    """Which of the predictions of ``who_steps_in`` came true, in their order."""
+    every, one, all_three = reacted.templates, steps.MOVERS[0], " ".join(steps.MOVERS)
+
+    def lost(template: str, off: str) -> float:
+        return reacted.without(off, steps.MOVERS, template).mean
+
+    return (
+        all(_most(_others(reacted.off[t], one)) == "L24H4" for t in every),
+        all(
+            reacted.without(all_three, "L24H4", t).mean > reacted.without(one, "L24H4", t).mean
+            for t in every
+        ),
+        all(lost(t, "L20H0") < -1 / 2 for t in every)
+        and all(
+            -reacted.without("L20H0", "L23H3", t).mean < found.written("L23H3", t).mean / 5
+            for t in every
+        ),
+        all(lost(t, off) < 0 for t in every for off in ("L17H4", "L16H0")),
+        all(_least(told_movers(reacted, t)) == "L20H0" for t in every),
+        sorted(told_over_all(reacted), key=told_over_all(reacted).__getitem__)[1] == "L19H2",
+        told_over_all(reacted)["L20H0"] < reacted.without("L20H0", steps.MOVERS).mean / 2,
+        all(_most(mean_by_head(reacted.told[t]["L24H4"])) == "L23H3" for t in every),
+    )
+
+
+def told_movers(reacted: SteppedIn, template: str) -> dict[str, float]:
+    """By how much the name movers, together, write more if a head tells their queries."""
+    by = [mean_by_head(reacted.told[template][mover]) for mover in steps.MOVERS]
+    return {sender: sum(each[sender] for each in by) for sender in by[0]}
+
+
+def told_over_all(reacted: SteppedIn) -> dict[str, float]:
+    """The same, as the mean over templates."""
+    by = [told_movers(reacted, template) for template in reacted.templates]
+    return {sender: sum(each[sender] for each in by) / len(by) for sender in by[0]}
+
+
+def _others(of: dict[str, Numbers], off: str) -> dict[str, float]:
+    """What every head gains, but those that are off and the lead."""
+    return {h: n for h, n in mean_by_head(of[off]).items() if h not in (LEAD, *off.split())}
 
 
 def ordered(found: Found, lab_1: Lab1, template: str = "store") -> dict[str, float]:
@@ -165,6 +210,10 @@ def _second(lm: LanguageModel, text: str, giver: str) -> int:
     """The position of the last mention of a name."""
     tokens = lm.tokens(text)
     return len(tokens) - 1 - tokens[::-1].index(f" {giver}")
+
+
+def _least(values: dict[str, float]) -> str:
+    return min(values, key=lambda name: values[name])
 
 
 def _most(values: dict[str, float]) -> str:
