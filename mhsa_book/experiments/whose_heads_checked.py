@@ -105,15 +105,18 @@ def _others(of: dict[str, Numbers], off: str) -> dict[str, float]:
     return {h: n for h, n in mean_by_head(of[off]).items() if h not in (LEAD, *off.split())}
 
 
-def ordered(found: Found, lab_1: Lab1, template: str = "store") -> dict[str, float]:
-    """How far each measure orders all 270 heads as the effect of lab note 1 does.
+def ordered(
+    found: Found, lab_1: Lab1, template: str = "store", at_least: float = 0.0
+) -> dict[str, float]:
+    """How far each measure orders the heads as the effect of lab note 1 does.
 
-    Spearman's rank correlation with what a head changes when it is off alone, without signs.
+    Spearman's rank correlation with what a head changes when it is off alone, without signs;
+    of all 270 heads, or of those that change the lead by ``at_least`` so much.
     """
     from scipy import stats
 
     seen = found.watched[template]
-    heads = [*lab_1.heads]
+    heads = [head for head in lab_1.heads if abs(lab_1.alone(head).mean) >= at_least]
     effect = [abs(lab_1.alone(head).mean) for head in heads]
     direct = mean_by_head(seen["direct"])
     measures = {
@@ -163,6 +166,33 @@ def again(
                 to = read_name(receiver.split()[0])
                 logits = told_slowly(lm, source, text, head, to, receiver[-1], place)
                 differences.append(abs(lead(logits) - whole - by[name][at]))
+    return max(differences)
+
+
+def reacted_again(lm: LanguageModel, reacted: SteppedIn, template: str, at: int = 0) -> float:
+    """Measure one prompt of the second step again; the largest difference from what is stored.
+
+    Of every set of heads that is off the lead and what the heads of layers 23 and 24 write.
+    """
+    _, pair, _ = mary.pairs_of(template)[at]
+    text, over = drink.prompt(template, pair), drink.sources(template, drink.BOTH)
+    written = [f"L{layer}H{head}" for layer in (23, 24) for head in range(9)]
+
+    def measured() -> dict[str, float]:
+        right, wrong = (lm.contributions(text, f" {each}") for each in pair)
+        found = {
+            h: float(right.heads[read_name(h)] - wrong.heads[read_name(h)]) for h in written
+        }
+        return found | {LEAD: right.logit - wrong.logit}
+
+    whole, differences = measured(), list[float]()
+    for off in steps.OFF:
+        with lm.without([read_name(each) for each in off.split()], "mean", over):
+            now = measured()
+        stored = {
+            h: v for h, v in reacted.off[template][off].items() if len(v) > 1 and h in now
+        }
+        differences += [abs(now[h] - whole[h] - v[at]) for h, v in stored.items()]
     return max(differences)
 
 

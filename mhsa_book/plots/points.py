@@ -45,7 +45,7 @@ def points(panels: Mapping[str, tuple[Points, Collection[str]]], ylabel: str) ->
             ax.annotate(
                 name,
                 values[name],
-                xytext=(-8 if right else 8, 0),
+                xytext=(-8 if right else 8, 7),  # above the line at zero
                 textcoords="offset points",
                 ha="right" if right else "left",
                 va="center",
