@@ -5,6 +5,8 @@ import torch
 from mhsa_book import plots
 from mhsa_book.costs.roofline import Rates
 from mhsa_book.plots.three_attentions import KINDS, three_attentions
+from mhsa_book.plots.circuit import Tells, circuit
+from mhsa_book.plots.points import points
 from mhsa_book.results.bootstrap import Interval
 from mhsa_book.results.curves import Curve
 from mhsa_book.results.paired import Measure
@@ -119,5 +121,16 @@ PICTURES = {
     "signed": lambda: plots.signed(torch.randn(3, 9, 3), list("abcdefghi"), TOKENS, TOKENS),
     "signed, large": lambda: plots.signed(
         torch.randn(4, 12, 12), TOKENS * 4, TOKENS * 4, ["head 0", "head 1", "head 2", "head 3"]
+    ),
+    "points": lambda: points(
+        {
+            "weight": ({"L0H0": (0.1, 2.0), "L0H1": (0.9, -1.0)}, ["L0H1"]),
+            "weight on the one $_x": ({"L0H0": (0.5, 2.0)}, ["L0H0"]),
+        },
+        "writes",
+    ),
+    "circuit": lambda: circuit(
+        {"A": (0, 0, "repeats $_"), "B": (1, 0, "copies"), "C": (1, 1, "against")},
+        [Tells("A", "B", "q"), Tells("C", "B", against=True)],
     ),
 }
