@@ -1,4 +1,4 @@
-"""Every number of heads for every number of questions: the task, the bound and what came out."""
+"""Every number of heads for every number of questions: the task, the bound, what came out."""
 
 from itertools import product
 
@@ -69,7 +69,7 @@ def test_no_map_through_so_few_numbers_gives_back_more_signs(n_heads, k):
 
 
 def test_one_number_too_few_can_be_right_for_all_but_one_list():
-    """All bits alike are lost by taking the mean away; a constant saves one of the two lists."""
+    """Without their mean, bits that are all alike are lost; a constant saves one such list."""
     for k in (2, 3, 4, 5):
         lists = torch.cartesian_prod(*[torch.tensor([1.0, -1.0])] * k)
         B = torch.eye(k) - 1 / k
@@ -80,7 +80,7 @@ def test_one_number_too_few_can_be_right_for_all_but_one_list():
 
 
 def test_an_answer_counts_only_with_all_others():
-    tokens, bits = enough_heads.draw(torch.Generator().manual_seed(10_000), k=2)
+    _, bits = enough_heads.draw(torch.Generator().manual_seed(10_000), k=2)
 
     def second_wrong(_tokens):  # of the first batch; the rest by chance
         right = torch.nn.functional.one_hot(bits, 2).float()
