@@ -7,8 +7,6 @@ import torch
 
 from mhsa_book.experiments import enough_heads
 from mhsa_book.experiments.enough_heads import BIT, HEADS, QUESTIONS
-from mhsa_book.results import run_files
-from mhsa_book.results.curves import ending
 from mhsa_lib import trace
 
 CELLS = [*product(HEADS, QUESTIONS)]
@@ -97,14 +95,3 @@ def test_every_cell_is_an_arm_with_one_rate():
     arms = enough_heads.EXPERIMENT.arms
     assert {*arms} == {enough_heads.name(h, k) for h, k in CELLS} | {enough_heads.TWIN}
     assert enough_heads.EXPERIMENT.rates == (0.01,)
-
-
-@pytest.mark.parametrize(("n_heads", "k"), CELLS)
-def test_stored_layers_answer_all_where_there_are_enough_heads_and_nowhere_else(n_heads, k):
-    arm = run_files.kept("enough_heads").arm(enough_heads.name(n_heads, k))
-    ends = [ending(curve).mean for curve in arm.curves.values()]
-    assert len(ends) == 8
-    if n_heads >= k:
-        assert min(ends) > 0.99
-    else:
-        assert max(ends) < min(0.99, enough_heads.most(n_heads, k) + 0.02)
