@@ -80,15 +80,16 @@ def test_one_number_too_few_can_be_right_for_all_but_one_list():
 def test_an_answer_counts_only_with_all_others():
     _, bits = enough_heads.draw(torch.Generator().manual_seed(10_000), k=2)
 
-    def second_wrong(_tokens):  # of the first batch; the rest by chance
-        right = torch.nn.functional.one_hot(bits, 2).float()
-        right[..., 1, :] = right[..., 1, :].flip(-1)
-        return right
+    class SecondWrong(torch.nn.Module):
+        def forward(self, _tokens):
+            right = torch.nn.functional.one_hot(bits, 2).float()
+            right[..., 1, :] = right[..., 1, :].flip(-1)
+            return right
 
     def draw(generator):
         return enough_heads.draw(generator, k=2)
 
-    assert enough_heads.all_right(second_wrong, draw, n_batches=1) == 0
+    assert enough_heads.all_right(SecondWrong(), draw, n_batches=1) == 0
 
 
 def test_every_cell_is_an_arm_with_one_rate():
