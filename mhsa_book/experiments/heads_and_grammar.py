@@ -47,8 +47,9 @@ PREDICTIONS = (
     "gets on the other half, in every relation.",
     "With another text in front of the sentences the heads that both halves choose are the "
     "same in at least six relations.",
-    "At least three heads give more than half of their weight to the tokens behind the earlier "
-    "copies, by Olsson's rule, and less than a tenth to these places where nothing is repeated.",
+    "At least three heads give more than half of their weight to the tokens behind the "
+    "earlier copies, by Olsson's rule, and less than a tenth to these places where nothing is "
+    "repeated.",
     "None of the ten heads that are best at induction is chosen for a relation.",
     "For pronouns the chosen head beats all four guesses that know nouns, neither number nor "
     "meaning, and does not beat one that knows number and person.",
@@ -59,8 +60,8 @@ says of the 270 heads on other texts was known, and everything about MiniLM."""
 RELATIONS = ("det", "nsubj", "obj", "advmod", "case", "aux", "nmod:poss", "amod", "mark")
 """The nine most frequent of Clark's table in our sentences."""
 
-OTHER_BEFORE = "Here is a sentence. "
-"""Another text in front of the sentences; its last token is a space of its own or of the word."""
+OTHER_BEFORE = "Here is a sentence.\n"
+"""Another text in front of the sentences."""
 
 N_UNTRAINED = 3
 N_ROWS, BLOCK, TIMES = 10, 25, 4

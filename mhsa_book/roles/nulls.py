@@ -42,7 +42,7 @@ def any_word_before(arcs: Arcs) -> Tensor:
 
 
 def as_far(arcs: Arcs) -> Tensor:
-    """As likely as its distance is among all of these arcs, if it is in the sentence: (arc, word).
+    """As likely as its distance is among these arcs, if the sentence has it: (arc, word).
 
     >>> as_far(Arcs(*torch.tensor([[0, 0], [0, 1], [1, 3], [4, 4]])))
     tensor([[0., 1., 1., 0.],

@@ -6,7 +6,8 @@ heads, as ``[CLS]`` is in an encoder. So a line break stands in front of every s
 belongs to no word and drops out.
 
 Source: Clark et al., "What Does BERT Look At?", section 4.1, arXiv 1906.04341 (from pieces to
-words); Xiao et al., "Efficient Streaming Language Models with Attention Sinks", arXiv 2309.17453.
+words); Xiao et al., "Efficient Streaming Language Models with Attention Sinks", arXiv
+2309.17453.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,13 +24,13 @@ BEFORE = "\n"
 
 
 def aligned_pairs(forms: Sequence[str], tokens: Sequence[str], n_before: int = 0) -> Tensor:
-    """Return 1 where a token belongs to a word, else 0: (word, token).
+    r"""Return 1 where a token belongs to a word, else 0: (word, token).
 
     ``tokens`` are spelled with the spaces in front of them. The first ``n_before`` belong to no
     word. Raises ``ValueError`` where the tokens spell something else, or where one of them
     reaches over the end of a word.
 
-    >>> aligned_pairs(["The", "yeti", "."], ["\\n", "The", " y", "eti", "."], n_before=1)
+    >>> aligned_pairs(["The", "yeti", "."], ["\n", "The", " y", "eti", "."], n_before=1)
     tensor([[0., 1., 0., 0., 0.],
             [0., 0., 1., 1., 0.],
             [0., 0., 0., 0., 1.]])
@@ -42,8 +43,8 @@ def aligned_pairs(forms: Sequence[str], tokens: Sequence[str], n_before: int = 0
             word, left = word + 1, forms[word + 1]
         if not letters or not left.startswith(letters):
             raise ValueError(
-                f"token {i}, {token!r}, does not fit where {left!r} should follow; annotate the "
-                f"words of this text, and cut none inside a token."
+                f"token {i}, {token!r}, does not fit where {left!r} should follow; annotate "
+                f"the words of this text, and cut none inside a token."
             )
         table[word, i], left = 1, left.removeprefix(letters)
     if left or word + 1 < len(forms):
