@@ -21,14 +21,53 @@ NOT_PLURAL = frozenset({"atlas", "boss", "class", "Thomas"})
 
 PERSONS = frozenset(
     {
-        *("actress", "aunt", "boy", "boys", "captain", "carpenter", "chef", "children",
-          "daughters", "director", "farmers", "father", "general", "girls", "guests",
-          "hikers", "judge", "king", "man", "manager", "monks", "mother", "neighbour",
-          "nuns", "owner", "people", "pianist", "players", "professor", "queen",
-          "ranger", "rivals", "sailors", "shepherd", "sister", "soldier", "stranger",
-          "students", "teacher", "twins", "visitors", "widow", "winner", "women")
+        *(
+            "actress",
+            "aunt",
+            "boy",
+            "boys",
+            "captain",
+            "carpenter",
+            "chef",
+            "children",
+            "daughters",
+            "director",
+            "farmers",
+            "father",
+            "general",
+            "girls",
+            "guests",
+            "hikers",
+            "judge",
+            "king",
+            "man",
+            "manager",
+            "monks",
+            "mother",
+            "neighbour",
+            "nuns",
+            "owner",
+            "people",
+            "pianist",
+            "players",
+            "professor",
+            "queen",
+            "ranger",
+            "rivals",
+            "sailors",
+            "shepherd",
+            "sister",
+            "soldier",
+            "stranger",
+            "students",
+            "teacher",
+            "twins",
+            "visitors",
+            "widow",
+            "winner",
+            "women",
+        )
     }
-)
 )
 """Nouns of the annotated sentences that mean persons; a name means one, too."""
 
