@@ -28,7 +28,8 @@ from torch import Tensor
 
 from mhsa_book.models.language_model import LanguageModel
 from mhsa_book.roles import arcs, halves, nulls
-from mhsa_book.roles.guesses import earlier_of_a_tag
+from mhsa_book.roles.arcs import Arcs
+from mhsa_book.roles.guesses import earlier_of_a_tag, on_either_side
 from mhsa_book.roles.halves import Judged
 from mhsa_book.roles.looking import Tops
 from mhsa_book.roles.pieces import backwards
@@ -92,6 +93,35 @@ def searched(tops: Tops, sentences: Sequence[Sentence], relation: str) -> Found:
 def passes(found: Judged) -> bool:
     """One head in both halves, ten points over the guess, and an interval above 0."""
     return found.agrees and found.ten_points_over and found.difference.low > 0
+
+
+def called(found: Judged) -> str:
+    """The head that was chosen, or both if the halves chose different ones.
+
+    "back" says that it looks from the partner at the word.
+    """
+    names = []
+    for row in found.rows:
+        *direction, layer, head = row.head
+        names.append(f"L{layer}H{head}{' back' * any(direction)}")
+    return " / ".join(dict.fromkeys(names))
+
+
+def candidates(
+    tops: Tops, sentences: Sequence[Sentence], arc: Arcs, *, both_ways: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """All fixed distances, all heads and all guesses by part of speech: 1 where one is right.
+
+    Each is (arc, …). ``both_ways`` is for an encoder, in which either word can look at the
+    other one.
+    """
+    if both_ways:
+        heads = arcs.hits_both_ways(tops, arc)
+        by_class = arcs.of_a_class(sentences, arc) | on_either_side(sentences, arc)
+    else:
+        heads, by_class = arcs.hits(tops, arc), earlier_of_a_tag(sentences, arc)
+    distances = [*arcs.fixed_offset(arc).values()]
+    return torch.stack(distances, dim=1), heads, torch.stack([*by_class.values()], dim=1)
 
 
 def plain_tokens(lm: LanguageModel) -> list[str]:

@@ -1,6 +1,7 @@
 """Simple guesses that a head has to beat: they know parts of speech, and no tree.
 
-``arcs.fixed_offset`` and ``arcs.of_a_class`` are the guesses for an encoder. A decoder looks
+``arcs.fixed_offset`` and ``arcs.of_a_class`` are the guesses for an encoder, and
+``on_either_side`` is one that was added for adverbs. A decoder looks
 back, also from a noun to its article, so that there the partner can be of any part of speech:
 ``earlier_of_a_tag``. For pronouns ``agreeing_nouns`` knows number, and who is a person.
 """
@@ -26,6 +27,7 @@ PERSONS = frozenset(
             "aunt",
             "boy",
             "boys",
+            "brother",
             "captain",
             "carpenter",
             "chef",
@@ -95,6 +97,21 @@ def earlier_of_a_tag(sentences: Sequence[Sentence], arcs: Arcs) -> dict[str, Ten
     return {name: torch.tensor(right) for name, right in found.items()}
 
 
+def on_either_side(sentences: Sequence[Sentence], arcs: Arcs) -> dict[str, Tensor]:
+    """Guesses that take the nearest word of a class, before or after: right or not, (arc).
+
+    One for each of ``arcs.CLASSES``. Of two that are equally near the later one is taken.
+    """
+    found: dict[str, list[bool]] = {}
+    for i, word, partner in zip(*(field.tolist() for field in arcs[:3]), strict=True):
+        words = sentences[i].words
+        for name, tags in CLASSES.items():
+            alike = [j for j, each in enumerate(words) if each.upos in tags and j != word]
+            nearest = min(alike, key=lambda j: (abs(j - word), -j), default=None)
+            found.setdefault(f"nearest {name}", []).append(nearest == partner)
+    return {name: torch.tensor(right) for name, right in found.items()}
+
+
 def is_plural(noun: Word) -> bool:
     """Whether a noun is a plural, by its letters and two short lists."""
     if noun.form in NOT_PLURAL or noun.form.endswith("ss"):
@@ -128,6 +145,22 @@ def agreeing_nouns(sentences: Sequence[Sentence], arcs: Arcs) -> dict[str, Tenso
                     right = some[place] == [words[partner]]
                     found.setdefault(f"{which} {kind}, {name}", []).append(right)
     return {name: torch.tensor(right) for name, right in found.items()}
+
+
+def any_content_word(sentences: Sequence[Sentence], rare: Sequence[Tensor]) -> Tensor:
+    """The chance to hit the rarest word by looking at any other content word: (word).
+
+    Content words are nouns, verbs, adjectives and adverbs. ``rare`` and the words are those of
+    ``rarest.on_rarest``.
+    """
+    content = {*NOUNS, "VERB", "ADJ", "ADV"}
+    chances = [
+        1 / sum(other.upos in content for other in sentence.words if other is not word)
+        for sentence, is_rare in zip(sentences, rare, strict=True)
+        for word, asked in zip(sentence.words, ~is_rare, strict=True)
+        if asked
+    ]
+    return torch.tensor(chances)
 
 
 def _agrees(pronoun: Word, noun: Word, by: str) -> bool:
