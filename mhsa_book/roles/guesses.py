@@ -97,6 +97,16 @@ def earlier_of_a_tag(sentences: Sequence[Sentence], arcs: Arcs) -> dict[str, Ten
     return {name: torch.tensor(right) for name, right in found.items()}
 
 
+def earlier_noun_or_pronoun(sentences: Sequence[Sentence], arcs: Arcs) -> Tensor:
+    """The guess that takes the nearest earlier noun or pronoun: right or not, (arc)."""
+    found: list[bool] = []
+    for i, word, partner in zip(*(field.tolist() for field in arcs[:3]), strict=True):
+        tags = [each.upos for each in sentences[i].words[:word]]
+        nominal = (j for j in reversed(range(word)) if tags[j] in {*NOUNS, "PRON"})
+        found.append(next(nominal, None) == partner)
+    return torch.tensor(found)
+
+
 def on_either_side(sentences: Sequence[Sentence], arcs: Arcs) -> dict[str, Tensor]:
     """Guesses that take the nearest word of a class, before or after: right or not, (arc).
 
@@ -147,20 +157,32 @@ def agreeing_nouns(sentences: Sequence[Sentence], arcs: Arcs) -> dict[str, Tenso
     return {name: torch.tensor(right) for name, right in found.items()}
 
 
-def any_content_word(sentences: Sequence[Sentence], rare: Sequence[Tensor]) -> Tensor:
-    """The chance to hit the rarest word by looking at any other content word: (word).
+def on_the_rare(sentences: Sequence[Sentence], rare: Sequence[Tensor]) -> dict[str, Tensor]:
+    """Guesses that look at some other word of the sentence: their chance to hit a rare one.
 
-    Content words are nouns, verbs, adjectives and adverbs. ``rare`` and the words are those of
+    Any content word (noun, verb, adjective or adverb), any noun, or the longest word; among
+    several of a kind each is as likely. ``rare`` and the words, (word), are those of
     ``rarest.on_rarest``.
     """
+    found: dict[str, list[float]] = {}
+    for sentence, is_rare in zip(sentences, rare, strict=True):
+        for i in range(len(sentence.words)):
+            if is_rare.sum() > int(is_rare[i]):
+                for name, places in _other_words(sentence, i).items():
+                    hits = [bool(is_rare[place]) for place in places]
+                    found.setdefault(name, []).append(sum(hits) / max(1, len(hits)))
+    return {name: torch.tensor(chances) for name, chances in found.items()}
+
+
+def _other_words(sentence: Sentence, i: int) -> dict[str, list[int]]:
+    others = [(j, word) for j, word in enumerate(sentence.words) if j != i]
     content = {*NOUNS, "VERB", "ADJ", "ADV"}
-    chances = [
-        1 / sum(other.upos in content for other in sentence.words if other is not word)
-        for sentence, is_rare in zip(sentences, rare, strict=True)
-        for word, asked in zip(sentence.words, ~is_rare, strict=True)
-        if asked
-    ]
-    return torch.tensor(chances)
+    most = max(len(word.form) for _, word in others)
+    return {
+        "any content word": [j for j, word in others if word.upos in content],
+        "any noun": [j for j, word in others if word.upos in NOUNS],
+        "the longest word": [j for j, word in others if len(word.form) == most],
+    }
 
 
 def _agrees(pronoun: Word, noun: Word, by: str) -> bool:

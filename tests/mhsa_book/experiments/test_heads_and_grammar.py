@@ -6,6 +6,7 @@ import torch
 from mhsa_book import roles
 from mhsa_book.examples import annotated
 from mhsa_book.experiments import heads_and_grammar as study
+from mhsa_book.results.bootstrap import Interval
 from mhsa_book.roles import arcs
 from mhsa_book.roles.pieces import backwards
 
@@ -76,3 +77,32 @@ def test_the_same_places_count_in_a_row_without_copies():
     even = torch.ones(101, 101).tril()
     even = (even / even.sum(dim=-1, keepdim=True))[None, None]
     assert 0 < study.prefix_matching(even).item() < 0.05
+
+
+def leads():
+    """The head for pronouns is ahead of every guess."""
+    names = ["nearest noun", "first noun", "nearest subject", "first subject"]
+    names += ["first noun, number", "first noun, number and person"]
+    return dict.fromkeys(names, Interval(0.1, 0.05, 0.2))
+
+
+def test_verdicts_answer_the_predictions_in_their_order():
+    found = {name: study.searched(looks_at(name), SENTENCES, name) for name in study.RELATIONS}
+    shares = {name: found[name].distance.accuracy for name in found}
+    untrained = [{name: 0.4 * share for name, share in shares.items()}]
+    scores = torch.zeros(30, 9)
+    scores[20:21, :] = 0.9
+    nothing = torch.zeros(30, 9)
+    came = study.verdicts(found, found, untrained, scores, nothing, leads())
+    assert len(came) == len(study.PREDICTIONS)
+    assert came == (True, True, False, False, True, True, True, True, False)
+    too_good = [{name: 0.6 * share for name, share in shares.items()}]
+    assert not study.verdicts(found, found, too_good, scores, nothing, leads())[4]
+    assert not study.verdicts(found, found, untrained, scores, scores, leads())[6]
+    scores[1, 3] = 1  # the head that was chosen
+    assert not study.verdicts(found, found, untrained, scores, nothing, leads())[7]
+    behind = leads()
+    behind["first noun, number and person"] = Interval(0.0, -0.1, 0.1)
+    assert study.verdicts(found, found, untrained, scores, nothing, behind)[8]
+    behind["nearest noun"] = Interval(0.0, -0.1, 0.1)
+    assert not study.verdicts(found, found, untrained, scores, nothing, behind)[8]

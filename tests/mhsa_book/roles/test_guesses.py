@@ -92,10 +92,26 @@ def test_plurals_and_persons_of_the_annotated_sentences():
             assert guesses.is_person(noun) == (said in guesses.PERSON_PRONOUNS), noun
 
 
-def test_any_content_word_is_as_likely():
+def test_what_guesses_hit_a_rare_word_by_chance():
     rare = torch.zeros(len(DOGS.words), dtype=torch.bool)
     rare[8] = True
-    chances = guesses.any_content_word([DOGS], [rare])
-    content = [1, 2, 3, 5, 8]
-    expected = [1 / (5 - (i in content)) for i in range(11) if i != 8]
-    assert chances.tolist() == torch.tensor(expected).tolist()
+    chances = guesses.on_the_rare([DOGS], [rare])
+    others = [i for i in range(11) if i != 8]  # the rare word itself has no other to find
+    content, nouns = [1, 2, 3, 5, 8], [2, 5, 8]
+    expected = {
+        "any content word": [1 / (5 - (i in content)) for i in others],
+        "any noun": [1 / (3 - (i in nouns)) for i in others],
+        "the longest word": [0.0] * 8 + [1 / 3, 0.0],  # from "behind": dogs, king, bone
+    }
+    for name, each in expected.items():
+        assert torch.allclose(chances[name], torch.tensor(each)), name
+    rare[9] = True
+    longest = guesses.on_the_rare([DOGS], [rare])["the longest word"]
+    assert torch.allclose(longest, torch.tensor([1.0] * 9 + [1 / 3, 1.0]))
+
+
+def test_the_nearest_earlier_noun_or_pronoun():
+    after = DOGS._replace(words=[*DOGS.words, Word("barked", "VERB")])
+    assert guesses.earlier_noun_or_pronoun([after], arc(11, 10)).tolist() == [True]  # "him"
+    assert guesses.earlier_noun_or_pronoun([after], arc(11, 8)).tolist() == [False]
+    assert guesses.earlier_noun_or_pronoun([DOGS], arc(3, 2)).tolist() == [True]
