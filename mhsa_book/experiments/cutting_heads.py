@@ -122,10 +122,10 @@ def sentences(lm: LanguageModel) -> list[Text]:
 
 
 def asked(question: str) -> str:
-    """A question in the form of the instruction tuning.
+    r"""A question in the form of the instruction tuning.
 
     >>> asked("Why?")
-    '<|im_start|>user\\nWhy?<|im_end|>\\n<|im_start|>assistant\\n'
+    '<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n'
     """
     return f"<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n"
 
@@ -280,7 +280,7 @@ def orders(
     found[ALONE] = sorted(heads, key=lambda head: cost[head])
     for way, numbers in scored.items():
         score = dict(zip(heads, numbers, strict=True))
-        found[way] = sorted(heads, key=lambda head, score=score: score[head])
+        found[way] = sorted(heads, key=score.__getitem__)
     groups.sort(key=lambda group: sum(cost[head] for head in group))
     found[GROUPS] = [head for group in groups for head in group]
     return found | {RANDOM_MEAN: found[RANDOM[0]], ALONE_MEAN: found[ALONE]}
