@@ -349,7 +349,7 @@ def verdicts(found: Found) -> tuple[bool, ...]:
 
     cost = found.cost_alone()
     named = [results.name(head) for head in found.orders[ALONE][:81]]
-    first = next(n for n in CUTS if found.leads(ALONE, n).mean < 3 / 4)
+    few = [n for n in CUTS if found.leads(ALONE, n).mean < 3 / 4]
     both = ((RANDOM_MEAN, RANDOM[0]), (ALONE_MEAN, ALONE))
     return (
         sum(abs(value) < 0.02 for value in cost.values()) >= 200,
@@ -363,7 +363,7 @@ def verdicts(found: Found) -> tuple[bool, ...]:
             for n in (27, 54)
         ),
         all(lost(kept, n) < lost(gone, n) for kept, gone in both for n in (27, 54)),
-        lost(ALONE, first) < 0.5,
+        bool(few) and lost(ALONE, few[0]) < 0.5,
         all(lost(way, 135) > 1 for way in found.orders),
     )
 
