@@ -31,7 +31,7 @@ RANDOM_MEAN, ALONE_MEAN = "drawn 1, mean left", "each alone, mean left"
 KINDS = ("novel", "sentences", "answers")
 """Of texts: so many of each, one kind behind the other."""
 
-CUTS = (9, 18, 27, 54, 81, 108, 135)
+CUTS = (9, 27, 54, 81, 135)
 """Heads that are cut out."""
 
 SIZES = (0, *CUTS)
