@@ -168,9 +168,8 @@ def _weight_of(W: Any) -> Tensor | None:
     if not (type(W) is nn.Linear or ours) or "forward" in vars(W):
         return None
     weight = W.weight
-    if type(weight) not in (nn.Parameter, Tensor) or weight.is_meta:
-        return None
-    return weight if weight.is_floating_point() and weight.dtype.itemsize > 1 else None
+    plain = type(weight) in (nn.Parameter, Tensor) and not weight.is_meta
+    return weight if plain and weight.is_floating_point() and weight.itemsize > 1 else None
 
 
 def dense(name: str, tensor: Tensor) -> None:
@@ -218,17 +217,6 @@ def no_context(x: Tensor, context: Tensor | None) -> None:
         raise ValueError(
             "a cache grows with x, but a context was given; keys of a fixed context do not "
             "change: compute them once, without a cache."
-        )
-
-
-def sees_no_future(mask: Any, n_tokens: int) -> None:
-    """Several tokens that come through a cache at once need a mask."""
-    # One token alone attends to all that is cached, which is the causal mask's last row.
-    if mask is None and n_tokens > 1:
-        raise ValueError(
-            f"{n_tokens} tokens came through a cache at once with mask=None, so each would "
-            f"attend to later ones, which it cannot when it comes alone; pass "
-            f"mask=masks.causal, or one token at a time."
         )
 
 

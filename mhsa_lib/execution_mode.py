@@ -5,8 +5,11 @@ at once on plain numbers: what is recorded runs again with other sizes, and what
 carries tangents or batches that such a kernel would not see.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.compiler import is_compiling
 
 from mhsa_lib import _torch_private
@@ -27,15 +30,6 @@ def is_eager() -> bool:
     return not (is_recording() or is_transformed())
 
 
-def is_plain_cpu_tensor(*tensors: Tensor) -> bool:
-    """Whether these are numbers in a CPU's memory and operations on them simply run."""
-    # Fake, distributed and wrapped tensors are of other types, with memory of another kind.
-    return is_eager() and all(
-        type(t) in (Tensor, nn.Parameter) and t.is_cpu and t.layout is torch.strided
-        for t in tensors
-    )
-
-
 def is_unmodified(module: nn.Module, kind: type[nn.Module]) -> bool:
     """Whether a module is its parameters and its kind's ``forward``: then they may be read."""
     # A parametrization makes a subclass, so the type must be exactly this one.
@@ -47,3 +41,14 @@ def has_no_hooks(module: nn.Module) -> bool:
     """Whether a module itself has no hooks and no ``forward`` but that of its class."""
     # A wrapper that offloads or quantises often replaces forward on the instance.
     return "forward" not in vars(module) and not any(_torch_private.hook_tables(module))
+
+
+def refuse_unheard_hooks(whole: nn.Module, kinds: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` for what was added to parts, of these kinds, that are not called."""
+    for path, kind in kinds.items():
+        part = whole.get_submodule(path)
+        if type(part).forward is not kind.forward or not has_no_hooks(part):
+            raise ValueError(
+                f"{type(part).__name__} has a hook, an edit, a trace or another forward, "
+                f"but a fused attention never calls it; use to_attention() for that."
+            )

@@ -16,13 +16,16 @@ Adapted = dict[str, Callable[..., Any]]
 """A mistake for every exhibit, by name."""
 
 
-SAME_NUMBERS = ("weights_detached", "minus_a_billion_in_half")
-"""Wrong in the gradient and in half precision alone: no number of an exercise shows it."""
+SAME_NUMBERS = ("weights_detached", "minus_a_billion_in_half", "output_bias_on_every_device")
+"""Wrong in the gradient, in half precision or with a bias of W_O alone: no number shows it."""
+
+SAID_IN_WORDS = ("causal_mask_forgotten", "padding_mask_forgotten")
+"""A verdict says of these that the mask, or the lengths, change nothing."""
 
 
 UNSEEN = (
     *("mask_inverted", "mask_after_the_softmax", "scores_times_mask"),
-    *("an_empty_row_is_nan", "two_masks_added", "softmax_overflows"),
+    *("an_empty_row_is_nan", "two_masks_added", "softmax_overflows", "mask_of_ones_added"),
 )
 """Without a mask and with small numbers there is nothing to see of these."""
 
@@ -34,7 +37,7 @@ def of(*parts: str) -> list[Exhibit]:
     ['one_token_of_the_future', 'causal_from_the_top_left']
     """
     fitting = [each for each in museum.exhibits() if {*each.parts} <= {*parts}]
-    return [each for each in fitting if each.name not in SAME_NUMBERS]
+    return [each for each in fitting if each.name not in SAME_NUMBERS + SAID_IN_WORDS]
 
 
 def _each(adapt: Callable[[Parts], Callable[..., Any]], *parts: str) -> Adapted:

@@ -257,6 +257,7 @@ SAME_HERE = {
     "causal_from_the_top_left": "without a cache there are as many keys as queries",
     "queries_from_the_memory": "in self-attention x is the memory",
     "biases_forgotten": "the model has no biases",
+    "output_bias_on_every_device": "the model has no biases",
     "minus_a_billion_in_half": "nothing is in half precision",
     "weights_detached": "only a gradient would show it",
 }

@@ -19,7 +19,7 @@ WHY_NEEDED = (
     "One map with ½ for each neighbour brings half of the sum, and W_O can double it.",
     "Weights are never negative. What one head does with one message, it does with the other.",
     "Who asks decides: the query of an even seat may be another than that of an odd seat.",
-    "Three messages, none of which may be mixed with another.",
+    "Twelve numbers are asked for, and one head brings four.",
 )
 """A hint for each, said when its number is wrong."""
 

@@ -55,7 +55,8 @@ def _harmless() -> frozenset[str]:
     """In which cases the wrong view has the same numbers as the right split."""
     found = set()
     for name, (batch, n_heads, seq, d_head) in CASES.items():
-        q = torch.arange(batch * seq * n_heads * d_head).view(batch, seq, n_heads * d_head)
+        numbers = torch.arange(float(batch * seq * n_heads * d_head))
+        q = numbers.view(batch, seq, n_heads * d_head)
         if torch.equal(q.view(batch, n_heads, seq, d_head), functional.split_heads(q, n_heads)):
             found.add(name)
     return frozenset(found)

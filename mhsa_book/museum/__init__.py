@@ -17,5 +17,6 @@ from mhsa_book.museum import in_splits as in_splits
 from mhsa_book.museum.catalogue import STAGES as STAGES
 from mhsa_book.museum.catalogue import SYMPTOMS as SYMPTOMS
 from mhsa_book.museum.catalogue import Exhibit as Exhibit
+from mhsa_book.museum.families import families as families
 from mhsa_book.museum.finding import exhibit as exhibit
 from mhsa_book.museum.finding import exhibits as exhibits

@@ -1,6 +1,7 @@
 """Train every exhibit on the shared task, three seeds each, and store what was measured.
 
-``python -m mhsa_book.museum`` takes some minutes of two cores, and says how many.
+``python -m mhsa_book.museum`` takes some minutes of two cores, and says how many. With
+``--add`` only those are trained that the stored file has not.
 """
 
 import argparse
@@ -22,6 +23,9 @@ from mhsa_book.museum.study import SEEDS, STEPS, Learned, as_record
 from mhsa_book.museum.task import Reader
 from mhsa_book.results.whole import write_whole
 
+NOTHING: dict[str, Any] = {"minutes": 0.0, "right": [], "maps": {}, "exhibits": {}}
+"""A file before anything is measured."""
+
 
 @cache
 def baseline(setting: Setting, seed: int) -> tuple[Reader, Learned]:
@@ -36,49 +40,61 @@ def one(name: str, setting: Setting, seed: int) -> tuple[dict[str, Any], float]:
     reader, right = baseline(setting, seed)
     if name == RIGHT_ONE:
         return as_record(right), time.process_time() - begun
-    parts = museum.exhibit(name).all_parts
+    exhibit = museum.exhibit(name)
+    if exhibit.parts.keys() <= study.NEVER_CALLED:
+        return as_record(right), time.process_time() - begun
+    parts = exhibit.all_parts
     found = study.learned(parts, setting, seed, reader)
     return as_record(found), time.process_time() - begun
 
 
 def main() -> None:
-    """Measure all, and write the file when the last one is done."""
+    """Measure all, or what the file lacks, and write the file when the last one is done."""
     from tqdm import tqdm
 
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument(
         "--out", type=Path, default=FILE, help="file to write (default: stored)"
     )
-    out = parser.parse_args().out
-    exhibits = museum.exhibits()
-    settings = dict.fromkeys(each.setting for each in exhibits)
+    parser.add_argument(
+        "--add", action="store_true", help="keep what the stored file has, and add the rest"
+    )
+    parser.add_argument("--processes", type=int, default=2, help="trainings at a time")
+    options = parser.parse_args()
+    before = json.loads(FILE.read_text(encoding="utf-8")) if options.add else NOTHING
+    known = [Setting(**row["setting"]) for row in before["right"]]
+    exhibits = [each for each in museum.exhibits() if each.name not in before["exhibits"]]
+    settings = [s for s in dict.fromkeys(each.setting for each in exhibits) if s not in known]
     rows = [(each.name, each.setting) for each in exhibits]
     rows += [(RIGHT_ONE, setting) for setting in settings]
-    with ProcessPoolExecutor(2) as pool:
+    with ProcessPoolExecutor(options.processes) as pool:
         waiting = [(*row, pool.submit(one, *row, seed)) for row in rows for seed in SEEDS]
         found: dict[tuple[str, Setting], list[dict[str, Any]]] = {}
-        seconds = 0.0
+        seconds = 60.0 * before["minutes"]
         for name, setting, work in tqdm(waiting, desc="exhibits × seeds"):
             record, took = work.result()
             found.setdefault((name, setting), []).append(record)
             seconds += took
-    readers = {setting: baseline(setting, SEEDS[0])[0] for setting in settings}
+    readers = {each.setting: baseline(each.setting, SEEDS[0])[0] for each in exhibits}
+    rights = [
+        {"setting": vars(s), "seeds": found[RIGHT_ONE, s], "map": study.maps(readers[s])}
+        for s in settings
+    ]
+    maps = {each.name: study.maps(readers[each.setting], each) for each in exhibits}
+    measured = {name: found[name, setting] for name, setting in rows if name != RIGHT_ONE}
     stored = {
         "date": date.today().isoformat(),
         "torch": torch.__version__,
         "steps": STEPS,
         "seeds": SEEDS,
         "minutes": round(seconds / 60, 1),
-        "right": [
-            {"setting": vars(s), "seeds": found[RIGHT_ONE, s], "map": study.maps(readers[s])}
-            for s in settings
-        ],
-        "maps": {each.name: study.maps(readers[each.setting], each) for each in exhibits},
-        "exhibits": {name: found[name, setting] for name, setting in rows if name != RIGHT_ONE},
+        "right": before["right"] + rights,
+        "maps": before["maps"] | maps,
+        "exhibits": before["exhibits"] | measured,
     }
     text = json.dumps(stored, separators=(",", ":"), ensure_ascii=False)
-    write_whole(out, text.replace('},{"losses"', '},\n{"losses"') + "\n")
-    print(f"{len(waiting)} trainings, {seconds / 60:.1f} minutes of processor → {out}")
+    write_whole(options.out, text.replace('},{"losses"', '},\n{"losses"') + "\n")
+    print(f"{len(waiting)} trainings, {seconds / 60:.1f} minutes of processor → {options.out}")
 
 
 if __name__ == "__main__":

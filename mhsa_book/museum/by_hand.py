@@ -18,6 +18,18 @@ def position_one_turns_by_one(parts: Parts, setting: Setting) -> bool:
     return same(turned, expected)
 
 
+def the_second_pair_turns_slower(parts: Parts, setting: Setting) -> bool:
+    """Print the angles of position 1 with d_head = 4: 1, and 1 divided by √10,000."""
+    angle = parts.angles(torch.tensor([1]), 4, 2).flatten()[:2]
+    return same(angle, torch.tensor([1.0, 0.01]))
+
+
+def a_window_holds_its_number(parts: Parts, setting: Setting) -> bool:
+    """Count the keys of every query under a window of 3: 1, 2, 3, 3, 3."""
+    kept = parts.window_mask(5, 5, 3) & torch.ones(5, 5).tril().bool()
+    return kept.sum(dim=-1).tolist() == [1, 2, 3, 3, 3]
+
+
 def far_positions_keep_their_angle(parts: Parts, setting: Setting) -> bool:
     """Position 1,001 turns the first pair by 1,001 radians."""
     angle = parts.angles(torch.tensor([1001]), 4, 2).flatten()[0]
@@ -48,23 +60,25 @@ def neighbours_share_a_key_head(parts: Parts, setting: Setting) -> bool:
 
 
 def the_numbers_of_the_definition(parts: Parts, setting: Setting) -> bool:
-    """Compare a pass with the definition, written as loops over queries and keys."""
+    """Compare the rows that come out with the definition, written as loops over pairs."""
     given = inputs(setting, 2, 3, lengths=False)
-    return same(run(parts, setting, given).weights, _by_loops(setting, given))
+    return same(run(parts, setting, given).output, _by_loops(setting, given))
 
 
 def _by_loops(setting: Setting, given: Inputs) -> Tensor:
-    d_head, angle = D_MODEL // setting.n_heads, torch.arange(3.0)
-    weights = torch.zeros(2, setting.n_heads, 3, 3)
-    for b, h, i in torch.cartesian_prod(*map(torch.arange, weights.shape[:3])).tolist():
-        columns = slice(h * d_head, (h + 1) * d_head)
-        q = _at(given.W.Q[columns] @ given.x[b, i] + given.W.bias_Q[columns], angle[i])
-        row = []
+    W, d_head, angle = given.W, D_MODEL // setting.n_heads, torch.arange(3.0)
+    y = W.bias_O + torch.zeros(2, 3, D_MODEL)
+    for b, h, i in torch.cartesian_prod(*map(torch.arange, (2, setting.n_heads, 3))).tolist():
+        own = slice(h * d_head, (h + 1) * d_head)
+        q = _at(W.Q[own] @ given.x[b, i] + W.bias_Q[own], angle[i])
+        row, values = [], []
         for j in range(i + 1):
-            k = _at(given.W.K[columns] @ given.x[b, j] + given.W.bias_K[columns], angle[j])
+            k = _at(W.K[own] @ given.x[b, j] + W.bias_K[own], angle[j])
             row.append((q @ k).item() / math.sqrt(d_head))
-        weights[b, h, i, : i + 1] = nn.functional.softmax(torch.tensor(row), dim=0)
-    return weights
+            values.append(W.V[own] @ given.x[b, j] + W.bias_V[own])
+        weights = nn.functional.softmax(torch.tensor(row), dim=0)
+        y[b, i] += W.O[:, own] @ (weights @ torch.stack(values))
+    return y
 
 
 def _at(vector: Tensor, position: Tensor) -> Tensor:

@@ -40,6 +40,32 @@ def padding_leaves_no_trace(parts: Parts, setting: Setting) -> bool:
     return same(before[given.real], after[given.real])
 
 
+def padding_of_a_memory_leaves_no_trace(parts: Parts, setting: Setting) -> bool:
+    """Change the numbers of a memory's padding: no row that asks it may change."""
+    setting = replace(setting, causal=False, positions="none")
+    given = inputs(setting, 3, 5)
+    assert given.real is not None  # inputs draws lengths
+    first = given._replace(x=given.x[:, :2], memory=given.x)
+    other = first._replace(memory=given.x + 9 * ~given.real[..., None])
+    before, after = (run(parts, setting, each).output for each in (first, other))
+    return same(before, after)
+
+
+def without_its_padding_the_same(parts: Parts, setting: Setting) -> bool:
+    """Run a padded sentence without its padding: the same rows."""
+    given = inputs(setting, 3, 5)
+    padded = run(parts, setting, given).output[2:, 2:]
+    alone = given._replace(x=given.x[2:, 2:], real=None)  # two tokens of padding before three
+    return same(padded, run(parts, setting, alone).output)
+
+
+def a_packed_text_is_as_alone(parts: Parts, setting: Setting) -> bool:
+    """Put a text behind another one in the same row: the same rows as alone."""
+    given = inputs(setting, lengths=False)._replace(real=None)
+    packed = problems.two_packed_texts(parts, setting)[:, 4:]
+    return same(packed, run(parts, setting, given._replace(x=given.x[:, 4:])).output)
+
+
 def batch_independence(parts: Parts, setting: Setting) -> bool:
     """Run one sentence alone: the same rows as in a batch."""
     given = inputs(setting, 5, 5)
@@ -108,10 +134,11 @@ def a_map_belongs_to_its_head(parts: Parts, setting: Setting) -> bool:
 def every_number_learns(parts: Parts, setting: Setting) -> bool:
     """Look at the gradients of all maps and biases: none is missing, none is zero."""
     given = inputs(setting, 3, 5, lengths=False)
-    W = Matrices(*(each.clone().requires_grad_() for each in given.W))
+    every = [each.clone().requires_grad_() for each in given.W[:-1]]  # W_O has no bias
+    W = Matrices(*every)
     target = drawn(3, 5, D_MODEL, seed=9)
     loss = (run(parts, setting, given._replace(W=W)).output - target).pow(2).sum()
-    slopes = torch.autograd.grad(loss, W, allow_unused=True)
+    slopes = torch.autograd.grad(loss, every, allow_unused=True)
     without_b_K = [slope for i, slope in enumerate(slopes) if i != 5]  # moves a row as a whole
     return all(slope is not None and bool((slope != 0).all()) for slope in without_b_K)
 
@@ -144,6 +171,22 @@ def a_second_text_is_new(parts: Parts, setting: Setting) -> bool:
     given = inputs(setting, lengths=False)
     alone = run(parts, setting, given._replace(x=given.x.flip(0), real=None)).output
     return same(problems.a_second_text(parts, setting), alone)
+
+
+def rejected_tokens_leave_no_trace(parts: Parts, setting: Setting) -> bool:
+    """Guess two tokens and reject them: the next row is the same as if nobody had guessed."""
+    given = inputs(setting, 2, 6, lengths=False)._replace(real=None)
+    at_once = run(parts, setting, given).output[:, 5:]
+    return same(problems.after_rejected_tokens(parts, setting), at_once)
+
+
+def the_bias_of_W_O_comes_once(parts: Parts, setting: Setting) -> bool:
+    """Send zeros through it, with no other bias: the bias of W_O comes out."""
+    W, bias = inputs(setting, 1, 3).W, drawn(D_MODEL, seed=8)
+    none = (torch.zeros_like(each) for each in (W.bias_Q, W.bias_K, W.bias_V))
+    W = W._replace(**dict(zip(W._fields[4:], (*none, bias), strict=True)))
+    rows = run(parts, replace(setting, positions="none"), Inputs(torch.zeros(1, 3, D_MODEL), W))
+    return same(rows.output, bias.expand(1, 3, D_MODEL))
 
 
 def a_beam_goes_on_from_its_parent(parts: Parts, setting: Setting) -> bool:
@@ -202,3 +245,9 @@ def the_next_token_is_asked(parts: Parts, setting: Setting) -> bool:
     """Print one line of inputs and targets: the target is the token after."""
     given, wanted = parts.targets(torch.arange(4)[None])
     return given.tolist() == [[0, 1, 2]] and wanted.tolist() == [[1, 2, 3]]
+
+
+def the_end_is_asked(parts: Parts, setting: Setting) -> bool:
+    """Print which targets count: the end of the text is among them, the padding is not."""
+    wanted = torch.tensor([[5, 6, 0, 0]])  # two tokens, their end, and padding
+    return parts.asked(wanted, torch.tensor([3])).tolist() == [[True, True, True, False]]

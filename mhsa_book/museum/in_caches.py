@@ -59,3 +59,15 @@ def new_keys_in_front(cache: Cache | None, k: Tensor, v: Tensor) -> Cache:
     if cache is None:
         return Cache(k, v)
     return Cache(torch.cat([k, cache.k], dim=2), torch.cat([v, cache.v], dim=2))
+
+
+@exhibit(
+    "crop",
+    stage="cache",
+    symptom="elsewhere",
+    check=cheap_checks.rejected_tokens_leave_no_trace,
+    problem=problems.after_rejected_tokens,
+)
+def rejected_tokens_stay(cache: Cache, n: int) -> Cache:
+    """Draft tokens that were rejected stay in the cache, and the text goes on behind them."""
+    return cache

@@ -1,10 +1,11 @@
-"""Mistakes with masks: eight ways to get wrong who may look at whom, and two number formats."""
+"""Mistakes with masks: ways to get wrong who may attend to whom, and two number formats."""
 
 import torch
 from torch import Tensor
 
-from mhsa_book.museum import cheap_checks, problems
+from mhsa_book.museum import by_hand, cheap_checks, problems
 from mhsa_book.museum.catalogue import exhibit
+from mhsa_book.museum.right import offsets
 
 
 @exhibit("softmax", stage="mask", symptom="leaks", check=cheap_checks.the_future_is_hidden)
@@ -88,3 +89,59 @@ def minus_a_billion_in_half(scores: Tensor, mask: Tensor) -> Tensor:
     """Hidden scores become −10⁹, which half precision does not have."""
     weights = torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1)
     return weights.masked_fill(~mask, 0.0)
+
+
+@exhibit("causal_mask", stage="mask", symptom="leaks", check=cheap_checks.the_future_is_hidden)
+def causal_mask_forgotten(n_query: int, n_key: int) -> Tensor:
+    """Nobody passes the causal mask: every token sees the whole text."""
+    return torch.ones(n_query, n_key).bool()
+
+
+@exhibit(
+    "padding_mask", stage="mask", symptom="worse", check=cheap_checks.padding_leaves_no_trace
+)
+def padding_mask_forgotten(real: Tensor) -> Tensor:
+    """Nobody passes the padding mask: tokens attend to padding."""
+    return torch.ones_like(real)[:, None, None, :]
+
+
+@exhibit(
+    "memory_mask",
+    stage="mask",
+    symptom="elsewhere",
+    check=cheap_checks.padding_of_a_memory_leaves_no_trace,
+    problem=problems.a_padded_memory,
+)
+def memory_padding_ignored(real: Tensor) -> Tensor:
+    """The padding mask of the encoder does not reach cross-attention."""
+    return torch.ones_like(real)[:, None, None, :]
+
+
+@exhibit(
+    "documents_mask",
+    stage="mask",
+    symptom="elsewhere",
+    check=cheap_checks.a_packed_text_is_as_alone,
+    problem=problems.two_packed_texts,
+)
+def packed_texts_see_each_other(documents: Tensor) -> Tensor:
+    """Texts are packed into one row, and only the causal mask is between them."""
+    return torch.ones_like(documents).bool()[:, None, None, :]
+
+
+@exhibit(
+    "window_mask",
+    stage="mask",
+    symptom="converted",
+    check=by_hand.a_window_holds_its_number,
+    setting=problems.Setting(window=6),
+)
+def window_one_too_long(n_query: int, n_key: int, window: int) -> Tensor:
+    """A window of w reaches w tokens back, and with the own token holds one too many."""
+    return offsets(n_query, n_key) <= window
+
+
+@exhibit("softmax", stage="mask", symptom="leaks", check=cheap_checks.the_future_is_hidden)
+def mask_of_ones_added(scores: Tensor, mask: Tensor) -> Tensor:
+    """A mask of ones and zeros is added to the scores: it prefers, and forbids nothing."""
+    return torch.softmax(scores + mask, dim=-1)

@@ -100,3 +100,24 @@ def distances_the_other_way_round(n_query: int, n_key: int) -> Tensor:
 def all_heads_normalised_together(heads: Tensor) -> Tensor:
     """Queries and keys are normalised over d_model: a head may be loud at another's cost."""
     return heads / heads.pow(2).mean(dim=(1, 3), keepdim=True).sqrt()
+
+
+@exhibit(
+    "angles", stage="positions", symptom="converted", check=by_hand.the_second_pair_turns_slower
+)
+def base_of_another_model(position: Tensor, d_head: int, n_heads: int) -> Tensor:
+    """The base of the rotation is another model's, and not that of these weights."""
+    rates = 500_000.0 ** -(torch.arange(d_head // 2) * 2 / d_head)
+    return position[:, None] * rates
+
+
+@exhibit(
+    "counted",
+    stage="positions",
+    symptom="converted",
+    check=cheap_checks.without_its_padding_the_same,
+    setting=Setting(positions="absolute"),
+)
+def padding_counts_as_positions(real: Tensor) -> Tensor:
+    """Padding on the left is counted: a shorter text begins at a later position."""
+    return torch.arange(real.shape[1]).expand(real.shape)

@@ -12,6 +12,9 @@ from mhsa_book.museum.right import Matrices
 
 Rows = tuple[Tensor, Tensor, Tensor]
 
+END = 0
+"""The token that ends a text, and fills up what is shorter."""
+
 
 @exhibit(
     "project", stage="project", symptom="converted", check=by_hand.the_numbers_of_the_definition
@@ -122,3 +125,15 @@ def rows_changed_in_place(x: Tensor) -> Tensor:
 def labels_not_shifted(ids: Tensor) -> tuple[Tensor, Tensor]:
     """The model is asked for the token that it reads, and not for the next one."""
     return ids[:, :-1], ids[:, :-1]
+
+
+@exhibit(
+    "asked",
+    stage="around",
+    symptom="elsewhere",
+    check=cheap_checks.the_end_is_asked,
+    problem=problems.which_targets_count,
+)
+def end_taken_for_padding(wanted: Tensor, lengths: Tensor) -> Tensor:
+    """Padding is the token that ends a text, so its end is left out of the loss as well."""
+    return wanted != END

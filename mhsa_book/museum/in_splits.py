@@ -1,5 +1,6 @@
 """Mistakes where heads are cut and laid side by side again."""
 
+import torch
 from torch import Tensor
 
 from mhsa_book.museum import by_hand, cheap_checks, problems
@@ -111,7 +112,20 @@ def W_O_forgotten(rows: Tensor, W: Matrices, n_heads: int) -> Tensor:
 def one_slice_of_W_O_for_all_heads(rows: Tensor, W: Matrices, n_heads: int) -> Tensor:
     """Every head goes through the columns of W_O that belong to the first."""
     d_head = rows.shape[-1] // n_heads
-    return rows @ W.O[:, :d_head].repeat(1, n_heads).mT
+    return rows @ W.O[:, :d_head].repeat(1, n_heads).mT + W.bias_O
+
+
+@exhibit(
+    "output",
+    stage="W_O",
+    symptom="elsewhere",
+    check=cheap_checks.the_bias_of_W_O_comes_once,
+    problem=problems.with_a_bias,
+)
+def output_bias_on_every_device(rows: Tensor, W: Matrices, n_heads: int) -> Tensor:
+    """Two devices have half of W_O each, and both add the bias before the sum."""
+    halves = zip(rows.chunk(2, dim=-1), W.O.chunk(2, dim=-1), strict=True)
+    return torch.stack([half @ O.mT + W.bias_O for half, O in halves]).sum(dim=0)
 
 
 @exhibit(

@@ -20,12 +20,14 @@ class Parts:
     begin: Part = right.begin
     register: Part = right.register
     targets: Part = right.targets
+    asked: Part = right.asked
     normalise: Part = right.normalise
     project: Part = right.project
     split_heads: Part = right.split_heads
     share_heads: Part = right.share_heads
     normalise_heads: Part = right.normalise_heads
     places: Part = right.places
+    counted: Part = right.counted
     angles: Part = right.angles
     turn: Part = right.turn
     rotate: Part = right.rotate
@@ -35,8 +37,12 @@ class Parts:
     remember: Part = right.remember
     recall: Part = right.recall
     reorder: Part = right.reorder
+    crop: Part = right.crop
     causal_mask: Part = right.causal_mask
     padding_mask: Part = right.padding_mask
+    memory_mask: Part = right.memory_mask
+    documents_mask: Part = right.documents_mask
+    window_mask: Part = right.window_mask
     score: Part = right.score
     drop_scores: Part = right.drop_scores
     softmax: Part = right.softmax
@@ -60,10 +66,12 @@ class Setting:
     Parameters
     ----------
     n_heads, n_kv_heads : heads of the queries, and of keys and values
-    positions : "rotary", "alibi", "relative" (a table of biases), or "none"
+    positions : "rotary", "alibi", "relative" (a table of biases), "absolute" (added to the
+        rows), or "none"
     qk_norm : whether queries and keys are normalised, head by head
     causal : whether the future is hidden
     dropout : share of the weights that is left out while training
+    window : how many tokens a query may attend to, itself among them; None for all
     """
 
     n_heads: int = 4
@@ -72,6 +80,7 @@ class Setting:
     qk_norm: bool = False
     causal: bool = True
     dropout: float = 0.0
+    window: int | None = None
 
 
 class Passed(NamedTuple):
@@ -88,7 +97,8 @@ class Inputs(NamedTuple):
 
     ``x`` is (batch, query, d_model); ``memory`` stands in for it where keys and values come
     from; ``real`` (batch, key) is False at padding; ``table`` (head, offset) has the relative
-    biases, that of offset 0 in the middle.
+    biases, that of offset 0 in the middle; ``documents`` (batch, seq) says of several texts in
+    one row which one a token belongs to.
     """
 
     x: Tensor
@@ -96,6 +106,7 @@ class Inputs(NamedTuple):
     memory: Tensor | None = None
     real: Tensor | None = None
     table: Tensor | None = None
+    documents: Tensor | None = None
 
 
 def run(
@@ -107,13 +118,14 @@ def run(
     training: bool = False,
 ) -> Passed:
     """One pass through all parts; with a cache, the rows of x come behind what it knows."""
-    x, W, n_heads = given.x, given.W, setting.n_heads
+    W, n_heads = given.W, setting.n_heads
+    n_before = 0 if cache is None else cache.k.shape[2]
+    x = _placed(parts, given, n_before) if setting.positions == "absolute" else given.x
     q, k, v = parts.project(x, x if given.memory is None else given.memory, W, n_heads)
     q = parts.split_heads(q, n_heads)
     k, v = (parts.split_heads(rows, setting.n_kv_heads) for rows in (k, v))
     if setting.qk_norm:
         q, k = parts.normalise_heads(q), parts.normalise_heads(k)
-    n_before = 0 if cache is None else cache.k.shape[2]
     at = parts.places(n_before, q.shape[2])
 
     def turned(heads: Tensor) -> Tensor:
@@ -128,7 +140,7 @@ def run(
     scores = parts.score(q, k, x.shape[-1])
     scores = scores + _bias(parts, setting, scores, given.table)
     scores = parts.drop_scores(scores, setting.dropout, training)
-    weights = parts.softmax(scores, _mask(parts, setting, scores, given.real))
+    weights = parts.softmax(scores, _mask(parts, setting, scores, given))
     z = parts.mix(parts.drop(weights, setting.dropout, training), v)
     return Passed(weights, z, parts.output(parts.concat_heads(z), W, n_heads), cache)
 
@@ -169,9 +181,23 @@ def _bias(parts: Parts, setting: Setting, scores: Tensor, table: Tensor | None) 
     return scores.new_zeros(())
 
 
-def _mask(parts: Parts, setting: Setting, scores: Tensor, real: Tensor | None) -> Tensor:
+def _placed(parts: Parts, given: Inputs, n_before: int) -> Tensor:
+    """The rows with their positions added; padding in front does not count as a position."""
+    batch, n, d_model = given.x.shape
+    real = torch.ones(batch, n_before + n).bool() if given.real is None else given.real
+    return given.x + right.sinusoids(parts.counted(real)[:, -n:], d_model)
+
+
+def _mask(parts: Parts, setting: Setting, scores: Tensor, given: Inputs) -> Tensor:
     n_query, n_key = scores.shape[-2:]
     mask = torch.ones(n_query, n_key, dtype=torch.bool)
     if setting.causal:
         mask = parts.causal_mask(n_query, n_key)
-    return mask if real is None else mask & parts.padding_mask(real)
+    if setting.window is not None:
+        mask = mask & parts.window_mask(n_query, n_key, setting.window)
+    if given.documents is not None:
+        mask = mask & parts.documents_mask(given.documents)
+    if given.real is None:
+        return mask
+    is_memory = given.memory is not None
+    return mask & (parts.memory_mask if is_memory else parts.padding_mask)(given.real)

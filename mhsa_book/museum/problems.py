@@ -61,6 +61,20 @@ def a_memory(parts: Parts, setting: Setting) -> Tensor:
     return run(parts, setting, given._replace(x=given.x[:, :4], memory=given.x)).output
 
 
+def a_padded_memory(parts: Parts, setting: Setting) -> Tensor:
+    """The rows of four queries that look at sentences of several lengths."""
+    setting = replace(setting, causal=False, positions="none")
+    given = inputs(setting)
+    return run(parts, setting, given._replace(x=given.x[:, :4], memory=given.x)).output
+
+
+def two_packed_texts(parts: Parts, setting: Setting) -> Tensor:
+    """The rows of two texts of four tokens that stand in one row of the batch."""
+    given = inputs(setting, lengths=False)
+    documents = (torch.arange(8) // 4).expand(8, 8)
+    return run(parts, setting, given._replace(real=None, documents=documents)).output
+
+
 def large_numbers(parts: Parts, setting: Setting) -> Tensor:
     """A pass with rows that are a hundred times as long."""
     given = inputs(setting, lengths=False)
@@ -96,6 +110,23 @@ def a_second_text(parts: Parts, setting: Setting) -> Tensor:
     given = inputs(setting, lengths=False)
     cache = parts.forget(run(parts, setting, given).cache)
     return run(parts, setting, given._replace(x=given.x.flip(0), real=None), cache=cache).output
+
+
+def after_rejected_tokens(parts: Parts, setting: Setting) -> Tensor:
+    """The next token of a text behind which two tokens were guessed, and rejected."""
+    given = inputs(setting, 2, 6, lengths=False)._replace(real=None)
+    cache = run(parts, setting, given._replace(x=given.x[:, :5])).cache
+    guessed = drawn(2, 2, D_MODEL, seed=7)
+    cache = run(parts, setting, given._replace(x=guessed), cache=cache).cache
+    cache = parts.crop(cache, 5)
+    return run(parts, setting, given._replace(x=given.x[:, 5:]), cache=cache).output
+
+
+def with_a_bias(parts: Parts, setting: Setting) -> Tensor:
+    """A pass where W_O has a bias."""
+    given = inputs(setting)
+    W = given.W._replace(bias_O=drawn(D_MODEL, seed=8))
+    return run(parts, setting, given._replace(W=W)).output
 
 
 def beams(parts: Parts, setting: Setting) -> Tensor:
@@ -142,9 +173,15 @@ def what_is_asked(parts: Parts, setting: Setting) -> Tensor:
     return parts.targets(torch.arange(10).view(2, 5))[1].double()
 
 
+def which_targets_count(parts: Parts, setting: Setting) -> Tensor:
+    """Two texts of two and three tokens, their end (0) behind them, and padding, 0 as well."""
+    wanted = torch.tensor([[5, 6, 0, 0, 0], [7, 8, 9, 0, 0]])
+    return parts.asked(wanted, torch.tensor([3, 4])).double()
+
+
 def in_half(parts: Parts, setting: Setting) -> Tensor:
     """A pass in half precision."""
     setting = replace(setting, positions="none")
     given = inputs(setting, lengths=False)
-    W = Matrices(*(each.half() for each in given.W))
+    W = Matrices(*(each.half() for each in given.W[:-1]))  # there is no bias of W_O
     return run(parts, setting, given._replace(x=given.x.half(), W=W, real=None)).output

@@ -19,7 +19,7 @@ BASE = 10_000.0
 
 
 class Matrices(NamedTuple):
-    """The maps of one attention, (out, in), and the biases of three, (out,)."""
+    """The maps of one attention, (out, in), and their biases, (out,); that of O may be 0."""
 
     Q: Tensor
     K: Tensor
@@ -28,6 +28,7 @@ class Matrices(NamedTuple):
     bias_Q: Tensor  # noqa: N815
     bias_K: Tensor  # noqa: N815
     bias_V: Tensor  # noqa: N815
+    bias_O: Tensor | float = 0.0  # noqa: N815
 
 
 class Cache(NamedTuple):
@@ -78,6 +79,17 @@ def normalise_heads(heads: Tensor) -> Tensor:
 def places(n_before: int, n: int) -> Tensor:
     """Positions of n tokens, if so many came before them."""
     return torch.arange(n_before, n_before + n)
+
+
+def counted(real: Tensor) -> Tensor:
+    """Positions (batch, seq), counted from the first token that is no padding."""
+    return (real.cumsum(dim=-1) - 1).clamp_min(0)
+
+
+def sinusoids(position: Tensor, d_model: int) -> Tensor:
+    """What is added to the rows where positions are absolute: (…, seq, d_model)."""
+    angle = position[..., None] * BASE ** -(torch.arange(d_model // 2) * 2 / d_model)
+    return torch.cat([angle.sin(), angle.cos()], dim=-1)
 
 
 def angles(position: Tensor, d_head: int, n_heads: int) -> Tensor:
@@ -137,6 +149,11 @@ def reorder(cache: Cache, beams: Tensor) -> Cache:
     return Cache(cache.k[beams], cache.v[beams])
 
 
+def crop(cache: Cache, n: int) -> Cache:
+    """The first n tokens of a cache: what was guessed behind them has been rejected."""
+    return Cache(cache.k[:, :, :n], cache.v[:, :, :n])
+
+
 def causal_mask(n_query: int, n_key: int) -> Tensor:
     """True where a query may look; the last query sees all keys: (query, key)."""
     return torch.ones(n_query, n_key).tril(n_key - n_query).bool()
@@ -145,6 +162,21 @@ def causal_mask(n_query: int, n_key: int) -> Tensor:
 def padding_mask(real: Tensor) -> Tensor:
     """Which keys are tokens, for every query: (batch, 1, 1, key) of (batch, key)."""
     return real[:, None, None, :]
+
+
+def memory_mask(real: Tensor) -> Tensor:
+    """Which tokens of a memory are no padding: cross-attention needs a padding mask, too."""
+    return real[:, None, None, :]
+
+
+def documents_mask(documents: Tensor) -> Tensor:
+    """True where query and key are of one text, of (batch, seq): (batch, 1, query, key)."""
+    return documents[:, None, :, None] == documents[:, None, None, :]
+
+
+def window_mask(n_query: int, n_key: int, window: int) -> Tensor:
+    """True for the last ``window`` tokens, the own one among them: (query, key)."""
+    return offsets(n_query, n_key) < window
 
 
 def score(q: Tensor, k: Tensor, d_model: int) -> Tensor:
@@ -181,9 +213,14 @@ def concat_heads(z: Tensor) -> Tensor:
 
 def output(rows: Tensor, W: Matrices, n_heads: int) -> Tensor:
     """Mix what the heads found."""
-    return rows @ W.O.mT
+    return rows @ W.O.mT + W.bias_O
 
 
 def targets(ids: Tensor) -> tuple[Tensor, Tensor]:
     """What a language model reads, and what it shall say: the token after each."""
     return ids[:, :-1], ids[:, 1:]
+
+
+def asked(wanted: Tensor, lengths: Tensor) -> Tensor:
+    """Which targets (batch, seq) count: those of a text, with its end, and no padding."""
+    return torch.arange(wanted.shape[1]) < lengths[:, None]

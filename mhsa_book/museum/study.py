@@ -17,6 +17,8 @@ STEPS, RATE, EVERY = 600, 5e-3, 20
 """Of a training, and over how many steps a stored loss is the mean."""
 
 SEEDS = (0, 1, 2)
+NEVER_CALLED = {"memory_mask", "documents_mask", "crop", "asked"}
+"""Parts that the shared task never calls: with a wrong one a training is the right one's."""
 N_TEXTS = 256
 """On which a trained reader is tested."""
 

@@ -388,7 +388,12 @@ class Call:
         """
         rule, ring, device = self.cache.rule, self.cache.ring, self.state.device
         if self.cache.window is None:
-            checks.sees_no_future(mask, self.n_tokens)
+            if mask is None and self.n_tokens > 1:  # one alone attends to all that is cached
+                raise ValueError(
+                    f"{self.n_tokens} tokens came through a cache at once with mask=None, so "
+                    f"each would attend to later ones, which it cannot when it comes alone; "
+                    f"pass mask=masks.causal, or one token at a time."
+                )
         elif isinstance(mask, masks.Predicate):
             # No query sees further than the window: otherwise the numbers would depend on how
             # a text is divided into calls.

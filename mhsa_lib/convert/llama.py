@@ -11,10 +11,10 @@ from typing import Any
 from torch import nn
 
 from mhsa_lib import copying
-from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.convert.rope_config import rotary, run_with_rotation
 from mhsa_lib.convert.source import Source, fill, full_names, write
 from mhsa_lib.convert.verification import compare, converted
+from mhsa_lib.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.rope.rotary import HALVES, RotarySplit
 from mhsa_lib.stages import Project
 from mhsa_lib.variants.grouped import GroupedAttend, GroupedQueryAttention
@@ -26,7 +26,7 @@ CLASSES = full_names(
 
 
 def from_llama(source: Any, *, verify: bool = True) -> GroupedQueryAttention:
-    """Convert a Hugging Face ``LlamaAttention``, or one of its relatives:
+    """Convert a Hugging Face ``LlamaAttention``, or a relative (``mhsa_lib.llama_stages``):
 
     ===================  ==================================================================
     Llama, Mistral       rotary positions as the stage ``split``

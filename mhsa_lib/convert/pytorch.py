@@ -96,18 +96,14 @@ def to_torch(attention: MultiHeadAttention, *, verify: bool = True) -> nn.Multih
             f"{len(biases)} of W_Q, W_K, W_V and W_O have a bias, but nn.MultiheadAttention "
             f"has all or none; give the others one of zeros."
         )
-    theirs = nn.utils.skip_init(
-        nn.MultiheadAttention,
-        d_model,
-        n_heads,
-        attention.attend.dropout.p,
-        bias=bool(biases),
-        kdim=attention.d_context,
-        vdim=attention.d_context,
-        batch_first=True,
-        device=W_Q.weight.device,
-        dtype=W_Q.weight.dtype,
-    )
+    options: Any = dict.fromkeys(("kdim", "vdim"), attention.d_context)
+    options |= {
+        "bias": bool(biases),
+        "batch_first": True,
+        "dropout": attention.attend.dropout.p,
+    }
+    options |= {"device": W_Q.weight.device, "dtype": W_Q.weight.dtype}
+    theirs = nn.utils.skip_init(nn.MultiheadAttention, d_model, n_heads, **options)
     if theirs.in_proj_weight is not None:
         write(theirs.in_proj_weight, W_Q.weight, W_K.weight, W_V.weight)
     else:

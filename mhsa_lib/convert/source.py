@@ -52,7 +52,17 @@ class Source:
         self, module: Any, classes: Collection[str], name: str, outside: tuple[str, ...] = ()
     ) -> None:
         self.module, self.action = module, f"has no conversion by convert.{name}"
-        self.name = self._known_class(classes)
+        kind = module if isinstance(module, type) else type(module)
+        mro = {f"{base.__module__}.{base.__qualname__}": base for base in type(module).__mro__}
+        known = [b for n, b in mro.items() if n in classes and copying.behaves_as(kind, b)]
+        if not known:
+            names = [name.rpartition(".")[2] for name in classes]
+            some = " or ".join(names[:2]) + (f" or {len(names) - 2} more" if names[2:] else "")
+            raise TypeError(
+                f"{kind.__module__}.{kind.__qualname__} {self.action}; only {some} is known "
+                f"there: {_HINT}."
+            )
+        self.name = known[0].__name__
         modules = {
             path: part
             for path, part in module.named_modules(remove_duplicate=False)
@@ -61,9 +71,9 @@ class Source:
         copying.check_unchanged(modules, self.action)
         for path, part in modules.items():
             # Only the rate of a plain dropout can be carried over.
-            kind = type(part).__name__
-            if "Dropout" in kind and type(part) is not nn.Dropout:
-                raise ValueError(f"{path}={kind} {self.action}: make it an nn.Dropout.")
+            name = type(part).__name__
+            if "Dropout" in name and type(part) is not nn.Dropout:
+                raise ValueError(f"{path}={name} {self.action}: make it an nn.Dropout.")
         self.parameters: dict[str, Any] = {
             key: parameter
             for key, parameter in module.named_parameters()
@@ -78,20 +88,6 @@ class Source:
                 f"_attn_implementation={function!r} is not an attention of PyTorch, which is "
                 f"compared; set config._attn_implementation='eager' if it computes the same."
             )
-
-    def _known_class(self, classes: Collection[str]) -> str:
-        """Return the name of the class among ``classes`` that the module is an object of."""
-        kind = self.module if isinstance(self.module, type) else type(self.module)
-        for base in type(self.module).__mro__:
-            full = f"{base.__module__}.{base.__qualname__}"
-            if full in classes and copying.behaves_as(kind, base):
-                return base.__name__
-        names = [name.rpartition(".")[2] for name in classes]
-        known = " or ".join(names[:2]) + (f" or {len(names) - 2} more" if names[2:] else "")
-        raise TypeError(
-            f"{kind.__module__}.{kind.__qualname__} {self.action}; only {known} is known "
-            f"there: {_HINT}."
-        )
 
     def take(self, name: str) -> Any:
         """Return a parameter by its name; ``ValueError`` where it is not to be found."""

@@ -18,15 +18,21 @@ from torch import Tensor, nn
 from mhsa_lib import checks, copying, masks
 from mhsa_lib.attention import MultiHeadAttention
 from mhsa_lib.cache.memory import KVCache
-from mhsa_lib.execution_mode import has_no_hooks, is_unmodified
+from mhsa_lib.execution_mode import has_no_hooks, is_unmodified, refuse_unheard_hooks
 from mhsa_lib.fused import kernels, ragged
 from mhsa_lib.fused.call import band_only
 from mhsa_lib.fused.rotation import rotated
+from mhsa_lib.llama_stages import CappedAttend, GemmaNorm, SinkAttend
 from mhsa_lib.rope.rotary import PartialRotary, Rotary, RotarySplit
 from mhsa_lib.shapes import HeadOutputs, Heads, Keys, Queries, Tokens, Values
-from mhsa_lib.variants.grouped import standard_attention
+from mhsa_lib.stages import Wire
+from mhsa_lib.variants.grouped import GroupedAttend, standard_attention
 
-_ROTARY: copying.Classes = copying.ROTARY | {"split.rotary": (Rotary, PartialRotary)}
+_STEPS = CappedAttend, SinkAttend
+_KNOWN = copying.ROTARY | {"split.rotary": (Rotary, PartialRotary)}
+_KNOWN |= {name: (*_KNOWN[name], GemmaNorm) for name in ("split.q_norm", "split.k_norm")}
+_KNOWN["attend"] += _STEPS
+_NEVER_CALLED = {"": GroupedAttend, "scores": Wire, "weights": Wire, "dropout": nn.Dropout}
 _PLACED = "rotary", "q_norm", "k_norm"
 """What a ``RotarySplit`` does to heads, by the names it has there and here."""
 
@@ -102,17 +108,19 @@ class FusedMultiHeadAttention(nn.Module):
                 f"of a RotarySplit: pass rotary=Rotary({d_head}) too, or no norm."
             )
         self.q_norm, self.k_norm = q_norm, k_norm
+        self.attend: Any = None  # with a soft cap or sinks, as ``from_attention`` finds them
 
     @classmethod
     def from_attention(cls, attention: MultiHeadAttention) -> "FusedMultiHeadAttention":
         """The same function, weights copied; what is frozen stays frozen.
 
         W_Q, W_K and W_V become one W_QKV, so all of them learn, or none. ``split`` may be a
-        ``RotarySplit``. Raises ``TypeError`` for another attention and ``ValueError`` for
-        stages that are not the standard ones or were changed.
+        ``RotarySplit``, and ``attend`` one with a soft cap or sinks (``llama_stages``), whose
+        weights are written for a block of queries at a time. Raises ``TypeError`` for another
+        attention and ``ValueError`` for stages that are none of these or were changed.
         """
         why, repair = "has no fused form", "use the five stages, or replace that stage"
-        copying.check_stages(attention, why, repair, _ROTARY)
+        copying.check_stages(attention, why, repair, _KNOWN)
         project = attention.project
         with torch.device("meta"):  # no number is drawn for weights that are copied
             fused = cls(
@@ -132,6 +140,8 @@ class FusedMultiHeadAttention(nn.Module):
             copying.copy_linear(getattr(fused, name), weight, bias)
         copying.copy_linear(fused.W_O, attention.W_O.weight, attention.W_O.bias)
         fused.scale = attention.attend.scale
+        if isinstance(attention.attend, _STEPS):
+            fused.attend = copying.copied(attention.attend)
         return fused.train(attention.training)
 
     def to_attention(self) -> MultiHeadAttention:
@@ -142,7 +152,8 @@ class FusedMultiHeadAttention(nn.Module):
         known: copying.Classes = {
             "": (FusedMultiHeadAttention,),
             **dict.fromkeys([*_parts_of_maps(self), "W_O"], (nn.Linear,)),
-            **{name: _ROTARY[f"split.{name}"] for name in _PLACED},
+            **{name: _KNOWN[f"split.{name}"] for name in _PLACED},
+            **{"attend": _STEPS, "attend.dropout": (nn.Dropout,)},
         }
         fix = "use it as it is, fused"
         copying.check_modules(self, known, "has no form in five stages", fix)
@@ -165,6 +176,8 @@ class FusedMultiHeadAttention(nn.Module):
                 copying.copy_linear(W, weight, bias)
         copying.copy_linear(attention.W_O, self.W_O.weight, self.W_O.bias)
         attention.attend.scale = self.scale
+        if self.attend is not None:
+            attention.attend = copying.copied(self.attend)
         return attention.train(self.training)
 
     def forward(
@@ -191,7 +204,10 @@ class FusedMultiHeadAttention(nn.Module):
                 return self._continued(x, mask, cache)
         if self.d_context == self.d_model and (context is None or context is x):
             lengths = ragged.lengths_of(mask, x)
-            if lengths is not None and self._may_leave_out_padding():
+            # What was added to a part may act on padding too.
+            parts = [p for p in (self.rotary, self.q_norm, self.k_norm) if p is not None]
+            plain = all(is_unmodified(W, nn.Linear) for W in (self.W_QKV, self.W_O))
+            if lengths is not None and plain and all(map(has_no_hooks, parts)):
                 return self._without_padding(x, mask, lengths)
         # No name holds q, k and v, so their memory is free again before W_O allocates.
         z = self._attend(*self._heads(x, context), mask)
@@ -208,12 +224,6 @@ class FusedMultiHeadAttention(nn.Module):
         call.commit()  # the tokens count now that nothing can fail any more
         return y
 
-    def _may_leave_out_padding(self) -> bool:
-        # What was added to a part may act on padding too.
-        maps, others = (self.W_QKV, self.W_O), (self.rotary, self.q_norm, self.k_norm)
-        plain = all(is_unmodified(W, nn.Linear) for W in maps)
-        return plain and all(part is None or has_no_hooks(part) for part in others)
-
     def _without_padding(
         self, x: Tensor, mask: masks.Predicate, lengths: tuple[int, ...]
     ) -> Tokens:
@@ -228,6 +238,9 @@ class FusedMultiHeadAttention(nn.Module):
         return ragged.padded(y, real, x.shape[:-1], self.W_O.bias)
 
     def _attend(self, q: Queries, k: Keys, v: Values, mask: Any) -> HeadOutputs:
+        if self.attend is not None:
+            refuse_unheard_hooks(self.attend, _NEVER_CALLED)
+            return kernels.attend_by_steps(self.attend, q, k, v, mask)
         dropout = self.dropout if self.training else 0.0
         return kernels.attend(q, k, v, mask, scale=self.scale, dropout=dropout)
 

@@ -1,7 +1,10 @@
 """One pass from q, k, v and a mask to z, with what follows from its sizes worked out once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
+
+import torch
 
 from mhsa_lib import masks
 from mhsa_lib.execution_mode import is_eager
@@ -71,6 +74,39 @@ class Call(NamedTuple):
                 band = band.within(n_query, n_key, shift)
         sees_all = band is not None and band.ahead is None and band.behind is None
         return cls(q, k, v, mask, scale, dropout, n_query, n_key, shift, band, sees_all)
+
+
+ROWS = 256
+"""Queries in a block. What is written for a block grows with the keys, and not their square."""
+
+
+def blocks(call: Call) -> Iterator[tuple[Queries, Keys, Values, Callable[[], Any]]]:
+    """Yield some queries, the keys and values that they reach, and who may attend to which.
+
+    The last is a function: answers kept for a backward pass would be as many as all pairs.
+    """
+    q, k, v, n_key = call.q, call.k, call.v, call.n_key
+    mask: Any = None if call.sees_all else call.mask
+    is_rule = isinstance(mask, masks.Predicate)
+    if not is_rule and mask is not None:
+        mask = masks.resolve(mask, (*q.shape[:-1], n_key), q.device)
+        mask = mask.expand(*mask.shape[:-2], call.n_query, -1)
+
+    def allowed(start: int, end: int, low: int, high: int) -> Any:
+        if not is_rule:
+            return None if mask is None else mask[..., start:end, :]
+        query = torch.arange(start + call.shift, end + call.shift, device=k.device)[:, None]
+        key = torch.arange(low, high, device=k.device)
+        # A predicate need not have an answer about no key at all.
+        found = mask(query, key) if high > low else key.new_zeros(0, dtype=torch.bool)
+        return found.expand(*found.shape[:-2], end - start, high - low)
+
+    for start in range(0, call.n_query, ROWS):
+        end, low, high = min(start + ROWS, call.n_query), 0, n_key
+        if is_rule:
+            low, high = mask.structure.band.keys(start + call.shift, end + call.shift, n_key)
+        near = k[..., low:high, :], v[..., low:high, :]
+        yield q[..., start:end, :], *near, partial(allowed, start, end, low, high)
 
 
 class Kernel(NamedTuple):

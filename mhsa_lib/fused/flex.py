@@ -15,6 +15,7 @@ from torch import Tensor
 
 from mhsa_lib import _torch_private, masks
 from mhsa_lib.fused.call import DROPOUT, Call, Kernel
+from mhsa_lib.llama_stages import CappedAttend, SinkAttend
 from mhsa_lib.shapes import HeadOutputs
 
 FEWEST = 128
@@ -50,15 +51,32 @@ def _differs_by_sequence(mask: masks.Predicate) -> bool:
     return mask.allows(position, position).ndim > 0
 
 
-def attend_by_flex(call: Call) -> HeadOutputs:
-    """Compute z under a predicate; a query that attends to nothing gets zeros."""
+def attend_by_flex(call: Call, steps: Any = None) -> HeadOutputs:
+    """Compute z under a predicate, with the cap or sinks of ``steps``; no key gives zeros."""
     q, k, mask = call.q, call.k, call.mask
     # A custom predicate may read a tensor that has changed, so its blocks are made each time.
     made = _kept if mask.fixed else _blocks
     with torch.inference_mode(False):  # blocks are kept, and a later call may need gradients
         blocks = made(mask, q.shape[-2], k.shape[-2], q.device)
+    from torch.nn.attention import flex_attention
+
     kernel, grouped = _kernel(q.device.type), q.shape[-3] != k.shape[-3]
-    return kernel(q, k, call.v, block_mask=blocks, scale=call.scale, enable_gqa=grouped)
+    given: Any = {"block_mask": blocks, "scale": call.scale, "enable_gqa": grouped}
+    if isinstance(steps, SinkAttend):
+        ask: Any = getattr(flex_attention, "AuxRequest", None)  # since torch 2.9
+        given |= {"return_aux": ask(lse=True)} if ask else {"return_lse": True}
+        z, sums = kernel(q, k, call.v, **given)
+        # Weights without a sink, all smaller by the share that the sink takes of every row.
+        share = torch.sigmoid(getattr(sums, "lse", sums) - steps.sinks[:, None])
+        return z * share[..., None].to(z.dtype)
+    if steps is not None:
+        given["score_mod"] = _capped(steps.cap)
+    return kernel(q, k, call.v, **given)
+
+
+@lru_cache(maxsize=32)  # one for all layers: for another function the kernel compiles again
+def _capped(cap: float | None) -> Callable[..., Tensor]:
+    return CappedAttend(1.0, cap).capped
 
 
 FLEX = Kernel("FlexAttention", _flex_unsupported_reason, attend_by_flex)

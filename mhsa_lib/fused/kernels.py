@@ -5,19 +5,23 @@ What a predicate says about its structure (``masks.structure``) becomes calls th
 lengths.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.compiler import is_compiling, is_dynamo_compiling
+from torch.utils.checkpoint import checkpoint
 
 from mhsa_lib import functional, masks
 from mhsa_lib.execution_mode import is_recording
 from mhsa_lib.fused import flex, sdpa
-from mhsa_lib.fused.call import Call, Kernel, band_only
+from mhsa_lib.fused.call import Call, Kernel, band_only, blocks
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
+from mhsa_lib.variants.grouped import GroupedAttend
 
 
 def attend(
@@ -90,10 +94,6 @@ def _surely_equal(n: Any, m: Any) -> bool:
 # --- transformed -----------------------------------------------------------------------------
 
 
-def _definition_unsupported_reason(call: Call) -> str | None:
-    return "nothing is transformed" if call.is_eager else None
-
-
 def attend_by_definition(call: Call) -> HeadOutputs:
     """Compute z by plain products, for torch.func transforms and forward-mode derivatives.
 
@@ -153,10 +153,7 @@ def attend_each_sequence(call: Call) -> HeadOutputs:
     return torch.cat(each) if each else sdpa.attend_to_nothing(call)
 
 
-# --- any predicate ---------------------------------------------------------------------------
-
-ROWS = 256
-"""Queries in a block. What is written for a block grows with the keys, and not their square."""
+# --- block by block: any predicate, soft caps, sinks ------------------------------------------
 
 
 def attend_in_blocks(call: Call) -> HeadOutputs:
@@ -164,18 +161,30 @@ def attend_in_blocks(call: Call) -> HeadOutputs:
 
     Source: Rabe and Staats, "Self-attention Does Not Need O(n²) Memory", arXiv 2112.05682.
     """
-    q, k, v, mask, parts = call.q, call.k, call.v, call.mask, []
-    for start in range(0, call.n_query, ROWS):
-        end = min(start + ROWS, call.n_query)
-        first, last = start + call.shift, end + call.shift
-        low, high = mask.structure.band.keys(first, last, call.n_key)
-        query = torch.arange(first, last, device=k.device)[:, None]
-        key = torch.arange(low, high, device=k.device)
-        # A predicate need not have an answer about no key at all.
-        allowed = mask(query, key) if high > low else key.new_zeros(0, dtype=torch.bool)
-        allowed = allowed.expand(*allowed.shape[:-2], end - start, high - low)
-        near = k[..., low:high, :], v[..., low:high, :]
-        parts.append(sdpa.masked_sdpa(q[..., start:end, :], *near, allowed, call))
+    parts = [sdpa.masked_sdpa(q, k, v, rows(), call) for q, k, v, rows in blocks(call)]
+    return torch.cat(parts, dim=-2) if parts else sdpa.attend_to_nothing(call)
+
+
+def attend_by_steps(
+    steps: GroupedAttend, q: Queries, k: Keys, v: Values, mask: Any
+) -> HeadOutputs:
+    """Return z by stages with a soft cap or sinks: by FlexAttention on a GPU.
+
+    Elsewhere weights exist for a block of queries, and for the backward pass once more.
+    """
+    dropout = steps.dropout.p if steps.dropout.training else 0.0
+    call = Call.of(q, k, v, mask, scale=steps.scale, dropout=dropout)
+    if not call.is_eager:
+        return steps(q, k, v, mask)
+    if flex.FLEX.unsupported_reason(call) is None:
+        return flex.attend_by_flex(call, steps)
+
+    def z_of(q: Queries, k: Keys, v: Values, allowed: Callable[[], Any]) -> HeadOutputs:
+        return steps(q, k, v, allowed())
+
+    learns = any(t.requires_grad for t in (q, k, v, *steps.parameters()))
+    run = partial(checkpoint, z_of, use_reentrant=False) if learns else z_of
+    parts = [run(*block) for block in blocks(call)]
     return torch.cat(parts, dim=-2) if parts else sdpa.attend_to_nothing(call)
 
 
@@ -184,7 +193,11 @@ def attend_in_blocks(call: Call) -> HeadOutputs:
 TABLE = (
     # Recorded or transformed: it runs with other sizes later, or carries more than numbers.
     Kernel("recorded", _recorded_unsupported_reason, attend_recorded),
-    Kernel("definition", _definition_unsupported_reason, attend_by_definition),
+    Kernel(
+        "definition",
+        lambda call: "nothing is transformed" if call.is_eager else None,
+        attend_by_definition,
+    ),
     # No mask, or a band and nothing else: no boolean tensor is needed.
     sdpa.EMPTY,
     sdpa.ONE_QUERY,
@@ -197,9 +210,6 @@ TABLE = (
     Kernel("blocks of queries", lambda call: None, attend_in_blocks),
 )
 """The kernels in the order in which they are asked."""
-
-
-# --- which kernel runs, in words -------------------------------------------------------------
 
 
 @dataclass(frozen=True)

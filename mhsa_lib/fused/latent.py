@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from mhsa_lib import checks, copying, masks
 from mhsa_lib.cache.memory import KVCache
-from mhsa_lib.execution_mode import has_no_hooks, is_unmodified
+from mhsa_lib.execution_mode import is_unmodified, refuse_unheard_hooks
 from mhsa_lib.functional import concat_heads
 from mhsa_lib.fused import kernels
 from mhsa_lib.shapes import HeadOutputs, Tokens
@@ -79,7 +79,7 @@ class FusedLatentAttention(nn.Module):
 
         Errors and gradients are those of ``FusedMultiHeadAttention.forward``.
         """
-        self._reject_ineffective_hooks()
+        refuse_unheard_hooks(self.attention, _NEVER_CALLED)
         if cache is None:
             q, *latents = self.attention.project(x, x if context is None else context)
             return self._made(q, latents, mask)
@@ -104,16 +104,6 @@ class FusedLatentAttention(nn.Module):
     def _made(self, q: Tensor, latents: Any, mask: Any, positions: Any = None) -> Tensor:
         q, k, v = self.attention.split(q, *latents, positions)
         return self.attention.W_O(concat_heads(self._attend(q, k, v, mask)))
-
-    def _reject_ineffective_hooks(self) -> None:
-        """Refuse hooks on parts that are never called, because they would do nothing."""
-        for path, kind in _NEVER_CALLED.items():
-            stage = self.attention.get_submodule(path)
-            if type(stage).forward is not kind.forward or not has_no_hooks(stage):
-                raise ValueError(
-                    f"{type(stage).__name__} has a hook, an edit, a trace or another forward, "
-                    f"but a fused attention never calls it; use to_attention() for that."
-                )
 
     def _is_bare(self) -> bool:
         """Whether split may be read past: what is added to it acts only where it runs."""

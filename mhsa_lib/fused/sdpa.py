@@ -21,13 +21,11 @@ from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Values
 def sdpa(q: Queries, k: Keys, v: Values, call: Call, **mask: Any) -> HeadOutputs:
     """Run SDPA with the scale and dropout of a call; q, k and v may be parts of its own."""
     grouped = bool(q.shape[-3] != k.shape[-3])  # a tensor under torch.jit.trace
-    if grouped and q.is_cuda:
+    if grouped and q.is_cuda and ("attn_mask" in mask or not _takes_flash(q, v)):
         # Flash and math are the only backends on a GPU that take fewer KV heads, and math
         # writes all weights. Repeated heads cost memory linear in the length instead.
-        half = q.dtype in (torch.float16, torch.bfloat16)
-        if "attn_mask" in mask or not half or q.shape[-1] > 256:
-            k, v = (functional.share_heads(t, q.shape[-3]) for t in (k, v))
-            grouped = False
+        k, v = (functional.share_heads(t, q.shape[-3]) for t in (k, v))
+        grouped = False
     return F.scaled_dot_product_attention(
         q, k, v, **mask, scale=call.scale, dropout_p=call.dropout, enable_gqa=grouped
     )
@@ -129,7 +127,7 @@ def masked_sdpa(q: Queries, k: Keys, v: Values, mask: Any, call: Call) -> HeadOu
     return z.masked_fill(fully_masked, 0.0)
 
 
-def _tensor_unsupported_reason(call: Call) -> str | None:
+def _not_a_tensor_reason(call: Call) -> str | None:
     is_rule = isinstance(call.mask, masks.Predicate)
     return "the mask is a predicate, on a CPU" if is_rule and call.q.is_cpu else None
 
@@ -139,6 +137,4 @@ def attend_under_a_tensor(call: Call) -> HeadOutputs:
     return masked_sdpa(call.q, call.k, call.v, call.mask, call)
 
 
-UNDER_A_TENSOR = Kernel(
-    "SDPA under a tensor", _tensor_unsupported_reason, attend_under_a_tensor
-)
+UNDER_A_TENSOR = Kernel("SDPA under a tensor", _not_a_tensor_reason, attend_under_a_tensor)

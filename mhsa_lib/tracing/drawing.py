@@ -1,6 +1,5 @@
 """A trace as plain HTML: a table of its wires, and a map of weights for every head."""
 
-import math
 from dataclasses import dataclass
 from html import escape
 
@@ -67,17 +66,14 @@ def _row(row: Step) -> str:
 
 def _chip(axis: str, size: int | tuple[int, ...]) -> str:
     colour = AXIS_COLOURS.get(axis, "#6b6b6b")
-    return (
-        '<span style="display:inline-block;margin:0 .2em .1em 0;padding:0 .4em;'
-        f'border-radius:.3em;background:{colour};color:{_readable_on(colour)}">'
-        f"{escape(axis)}&nbsp;{size}</span>"
-    )
-
-
-def _readable_on(colour: str) -> str:
     red, green, blue = bytes.fromhex(colour[1:])
     # The eye sees most of green and least of blue: the luma of a television signal, up to 255.
-    return "#000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#fff"
+    text = "#000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#fff"
+    return (
+        '<span style="display:inline-block;margin:0 .2em .1em 0;padding:0 .4em;'
+        f'border-radius:.3em;background:{colour};color:{text}">'
+        f"{escape(axis)}&nbsp;{size}</span>"
+    )
 
 
 def maps(weights: Tensor) -> str:
@@ -114,7 +110,9 @@ def _map(rows: list[list[float]], head: int, n_head: int) -> str:
         f'<rect x="{j}" y="{i}" width="1" height="1" fill-opacity="{level / 100:g}"/>'
         for i, row in enumerate(rows)
         for j, weight in enumerate(row)
-        if (level := _level(weight))
+        # Rounding up from .4 on is far from fractions such as 1/2, 1/3, 3/16 and 1/7, so that
+        # a last digit that differs between machines does not change the picture.
+        if weight == weight and (level := int(min(max(weight, 0.0), 1.0) * 100 + 0.6))
     )
     width, height = len(rows[0]), len(rows)
     # One size a cell, so that maps of different numbers of tokens can be compared.
@@ -126,13 +124,6 @@ def _map(rows: list[list[float]], head: int, n_head: int) -> str:
         f'style="display:block;outline:1px solid currentColor">{cells}</svg>'
         f'<figcaption style="font-size:.85em;color:inherit">head {head}</figcaption></figure>'
     )
-
-
-def _level(weight: float) -> int:
-    """Return a weight in hundredths of the fixed scale from 0 to 1; NaN becomes 0."""
-    # Rounding up from .4 on is far from fractions such as 1/2, 1/3, 3/16 and 1/7, so that a
-    # last digit that differs between machines does not change the picture.
-    return 0 if math.isnan(weight) else int(min(max(weight, 0.0), 1.0) * 100 + 0.6)
 
 
 def short(number: int) -> str:

@@ -71,11 +71,7 @@ def _maker(attention: Stage, path: str, wire: str) -> Stage:
     makers = [stage for stage in stages if wire in stage.wires]
     if len(makers) != 1:  # of two wires with one name, either could be meant
         have = sorted(name for stage in stages for name in stage.wires)
-        where, repair = type(attention).__name__, ""
-        if path:
-            where, repair = (
-                f"{where} at {path}",
-                "; to change others, give a dict of their paths",
-            )
+        where = type(attention).__name__ + (f" at {path}" if path else "")
+        repair = "; to change others, give a dict of their paths" if path else ""
         raise KeyError(f"no single wire {wire!r} in {where}; it has {have}{repair}")
     return makers[0]

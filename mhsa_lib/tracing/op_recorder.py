@@ -144,14 +144,10 @@ def _flops(name: str, func: Any, args: tuple[Any, ...], kwargs: Any, out: Any) -
     if name == "_native_multi_head_attention":
         return _whole_layer_flops(*args)
     if name.startswith("_scaled_dot_product") and not name.endswith("_backward"):
-        return _attention_flops(*args)
+        q, k, v, *_ = args  # both products, scores and mix, as if nothing were masked
+        return 2 * math.prod(q.shape[:-1]) * k.shape[-2] * (q.shape[-1] + v.shape[-1])
     count = flop_registry.get(func._overloadpacket)
     return 0 if count is None else int(count(*args, **kwargs, out_val=out))
-
-
-def _attention_flops(q: Tensor, k: Tensor, v: Tensor, *_: Any) -> int:
-    """FLOPs of both products of attention, scores and mix, as if nothing were masked."""
-    return 2 * math.prod(q.shape[:-1]) * k.shape[-2] * (q.shape[-1] + v.shape[-1])
 
 
 def _whole_layer_flops(q: Tensor, k: Tensor, v: Tensor, d_model: int, *_: Any) -> int:

@@ -1,14 +1,11 @@
 """Chapter 10: what its sentences say of one model and of the dictionary, beside the outputs."""
 
-import math
 from functools import cache
 from pathlib import Path
 
 import nbformat
-import pytest
 
 from mhsa_book.examples.language.words import AMBIGUOUS, DRY, WET
-from mhsa_book.results import translators
 from mhsa_book.widgets import TranslatorLab
 from mhsa_book.widgets.translator_lab.translator_lab import heads_by_name
 
@@ -47,9 +44,3 @@ def test_the_words_that_an_exercise_lists_are_those_of_the_dictionary():
     dry = text.split("dry ones ")[1].split(".")[0].split(", ")
     assert (len(nouns), set(nouns)) == (6, set(AMBIGUOUS))
     assert (set(wet), set(dry)) == (set(WET), set(DRY))
-
-
-def test_sense_costs_about_twice_a_guess_without_the_encoders_attention():
-    assert "sense costs about twice ln 2" in prose_with("sense costs about twice")
-    found = translators.kept().off("encoder self-attention", "sense")
-    assert sum(found) / len(found) == pytest.approx(2 * math.log(2), rel=0.15)

@@ -24,7 +24,6 @@ def test_a_value_for_every_word_of_every_sentence_is_enough():
     assert check("keeps_words_apart", own_numbers(values))
 
 
-@pytest.mark.nohook  # its rows are whole numbers, which are easy to follow and no floats
 def test_the_view_is_harmless_with_one_head_or_one_word():
     assert check("harmless_view", {"one word", "one head"})
     assert "another" in check("harmless_view", {"one head"}).text

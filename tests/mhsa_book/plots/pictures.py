@@ -4,6 +4,9 @@ import torch
 
 from mhsa_book import plots
 from mhsa_book.costs.roofline import Rates
+from mhsa_book.plots.three_attentions import KINDS, three_attentions
+from mhsa_book.plots.circuit import Tells, circuit
+from mhsa_book.plots.points import points
 from mhsa_book.results.bootstrap import Interval
 from mhsa_book.results.curves import Curve
 from mhsa_book.results.paired import Measure
@@ -94,6 +97,13 @@ PICTURES = {
         },
     ),
     "roofline, no points": lambda: plots.roofline({"here": Rates(100e9, 25e9)}),
+    "three_attentions": lambda: three_attentions(
+        dict(zip(KINDS, torch.eye(3).expand(3, 3, 3), strict=True)),
+        TOKENS,
+        TOKENS,
+        {KINDS[1]: [1]},
+        dict.fromkeys(KINDS, "L0H0"),
+    ),
     "path_patch": lambda: plots.path_patch(["L0H0", "L0H1", "L0H2"], "L0H2", "k"),
     "path_patch, large": lambda: plots.path_patch([f"L0H{i}" for i in range(12)], "L0H9", "v"),
     "rotated": lambda: plots.rotated((2, 1), (1, 2), 30, [(3, 1), (6, 4)]),
@@ -111,5 +121,16 @@ PICTURES = {
     "signed": lambda: plots.signed(torch.randn(3, 9, 3), list("abcdefghi"), TOKENS, TOKENS),
     "signed, large": lambda: plots.signed(
         torch.randn(4, 12, 12), TOKENS * 4, TOKENS * 4, ["head 0", "head 1", "head 2", "head 3"]
+    ),
+    "points": lambda: points(
+        {
+            "weight": ({"L0H0": (0.1, 2.0), "L0H1": (0.9, -1.0)}, ["L0H1"]),
+            "weight on the one $_x": ({"L0H0": (0.5, 2.0)}, ["L0H0"]),
+        },
+        "writes",
+    ),
+    "circuit": lambda: circuit(
+        {"A": (0, 0, "repeats $_"), "B": (1, 0, "copies"), "C": (1, 1, "against")},
+        [Tells("A", "B", "q"), Tells("C", "B", against=True)],
     ),
 }

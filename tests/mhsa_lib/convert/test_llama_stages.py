@@ -8,7 +8,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from mhsa_lib import functional, masks, trace
-from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
+from mhsa_lib.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.stages import Project
 from mhsa_lib.variants import GroupedQueryAttention
 from tests.helpers.drawn import filled, rand

@@ -12,6 +12,7 @@ from mhsa_book.equivalence.peers import NotApplicableError
 from mhsa_lib import masks
 from mhsa_lib.fused import explain, flex
 from mhsa_lib.fused.call import Call
+from mhsa_lib.llama_stages import CappedAttend, SinkAttend
 from tests.helpers.fused_paths import by
 from tests.mhsa_lib.fused.test_kernels import rules
 
@@ -87,11 +88,11 @@ def test_a_mask_of_several_sequences_is_left_to_others(monkeypatch):
 )
 def test_what_flex_is_asked_compiles(mask):
     blocks = flex._blocks(mask, 256, 256, torch.device("cpu"))
-    q = torch.randn(2, 2, 256, 32)
-    z = torch.compile(flex_attention)(q, q, q, block_mask=blocks)
+    q, k, v = torch.randn(3, 2, 2, 256, 32)  # torch 2.11 wants three buffers
+    z = torch.compile(flex_attention)(q, k, v, block_mask=blocks)
     torch.compiler.reset()
     allowed = mask.dense(256, 256)
-    assert_close(z, torch.nn.functional.scaled_dot_product_attention(q, q, q, allowed))
+    assert_close(z, torch.nn.functional.scaled_dot_product_attention(q, k, v, allowed))
 
 
 def test_what_was_made_for_inference_serves_training():
@@ -203,3 +204,43 @@ def test_on_a_gpu_it_serves_every_predicate():
         q, q, q, masks.prefix(2).dense(256, 256, device="cuda"), scale=0.125
     )
     assert_close(z, wanted, atol=2e-2, rtol=2e-2)
+
+
+STEPS = {
+    "capped": CappedAttend(0.25, cap=1.5),
+    "no cap": CappedAttend(0.25, cap=None),
+    "with sinks": SinkAttend(0.25, n_heads=4),
+}
+
+
+@pytest.mark.parametrize("kind", STEPS)
+@pytest.mark.parametrize("mask", [masks.causal, masks.sliding_window(9), masks.prefix(3)])
+def test_caps_and_sinks_are_those_of_the_stages(kind, mask):
+    q, k, v = (torch.randn(2, h, n, 16) * 3 for h, n in ((4, 130), (2, 140), (2, 140)))
+    steps = STEPS[kind].requires_grad_(False)
+    for parameter in steps.parameters():
+        parameter.copy_(torch.tensor([2.0, -1.0, 0.5, 3.0]))
+    z = flex.attend_by_flex(Call.of(q, k, v, mask, scale=0.25), steps)
+    assert_close(z, steps(q, k, v, mask), atol=1e-5, rtol=1e-5)
+
+
+def test_layers_with_one_cap_share_a_compiled_kernel():
+    counter = CompileCounter()
+    compiled = torch.compile(flex_attention, backend=counter)
+    blocks = flex._blocks(masks.causal, 128, 128, torch.device("cpu"))
+    for cap in (1.5, 1.5, 2.0):
+        q, k, v = torch.randn(3, 1, 2, 128, 16)
+        compiled(q, k, v, block_mask=blocks, score_mod=flex._capped(cap))
+    assert counter.frame_count == 2
+    torch.compiler.reset()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_cap_compiles():
+    blocks = flex._blocks(masks.causal, 128, 128, torch.device("cpu"))
+    q, k, v = torch.randn(3, 1, 2, 128, 16)
+    score_mod = flex._capped(1.5)
+    z = torch.compile(flex_attention)(q, k, v, block_mask=blocks, score_mod=score_mod)
+    torch.compiler.reset()
+    wanted = CappedAttend(0.25, cap=1.5)(q, k, v, masks.causal)
+    assert_close(z, wanted, atol=1e-5, rtol=1e-5)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from mhsa_lib import masks, trace_ops
-from mhsa_lib.fused import explain, kernels, sdpa
+from mhsa_lib.fused import call, explain, kernels, sdpa
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 4e-2}
 
@@ -120,7 +120,7 @@ def largest_result(mask, n, grad, dtype):
     ids=str,
 )
 def test_no_tensor_has_a_query_and_a_key_axis(mask, dtype, grad, monkeypatch):
-    monkeypatch.setattr(kernels, "ROWS", 32)  # as 256 of 16,384 tokens, in a 64th of the time
+    monkeypatch.setattr(call, "ROWS", 32)  # as 256 of 16,384 tokens, in a 64th of the time
     at_512, at_2048 = (largest_result(mask, n, grad, dtype) for n in (512, 2048))
     assert at_2048 <= 4 * at_512
     assert at_2048 < 2048 * 2048 / 16

@@ -123,8 +123,11 @@ def test_text_on_every_colour_can_be_read():
         linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    for colour in AXIS_COLOURS.values():
-        ink = {"#000": 0.0, "#fff": 1.0}[drawing._readable_on(colour)]
+    for axis, colour in AXIS_COLOURS.items():
+        chip = drawing._chip(axis, 3)
+        assert f"background:{colour}" in chip
+        ink = 0.0 if ";color:#000" in chip else 1.0
+        assert ink == 0.0 or ";color:#fff" in chip
         light, dark = sorted((luminance(colour), ink), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, colour
 

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from mhsa_lib import MultiHeadAttention
-from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
+from mhsa_lib.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.rope.rotary import PartialRotary, Rotary, RotarySplit
 from mhsa_lib.rope.scaling import YarnScaling
 from mhsa_lib.variants import GroupedQueryAttention

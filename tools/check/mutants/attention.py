@@ -55,7 +55,7 @@ MUTANTS = [
            "torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)",
            "torch.softmax(scores, dim=-1)",
            "functional"),
-    Mutant("softcap: scores are clamped", "CappedAttend.score",
+    Mutant("softcap: scores are clamped", "CappedAttend.capped",
            "self.cap * torch.tanh(scores / self.cap)", "scores.clamp(-self.cap, self.cap)",
            "convert/llama_stages"),
     Mutant("a query that may attend to nothing attends to its sink",

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from mhsa_lib import FusedMultiHeadAttention, convert, masks, trace
-from mhsa_lib.convert.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
+from mhsa_lib import convert, masks, trace
+from mhsa_lib.llama_stages import CappedAttend, GemmaNorm, NormedProject, SinkAttend
 from mhsa_lib.rope.rotary import PartialRotary, Rotary
 from tests.helpers.drawn import rand
 from tests.mhsa_lib.convert.llama.layers import rope, source, theirs
@@ -97,13 +97,3 @@ def test_a_layer_that_is_set_to_leave_out_what_differs_is_refused(kind, part):
             convert.from_llama(module)
     module.config._attn_implementation = "eager"
     convert.from_llama(module)
-
-
-@pytest.mark.parametrize("kind", ["gemma2", "olmo2", "gpt_oss"])
-def test_what_differs_has_no_fused_form(kind):
-    stage = {"gemma2": "attend=CappedAttend", "gpt_oss": "attend=SinkAttend"}
-    stage |= {"olmo2": "project=NormedProject"}
-    ours = convert.from_llama(source(kind))
-    words = f"{stage[kind]} has no fused form"
-    with pytest.raises(ValueError, match=words):
-        FusedMultiHeadAttention.from_attention(ours)

@@ -6,8 +6,8 @@ from torch import nn
 from transformers.models.llama.modeling_llama import LlamaAttention
 
 from mhsa_lib import FusedMultiHeadAttention, GroupedQueryAttention, convert, masks
-from mhsa_lib.convert.llama_stages import SinkAttend
 from mhsa_lib.convert.prune import prune_heads
+from mhsa_lib.llama_stages import SinkAttend
 from mhsa_lib.rope.rotary import HALVES, INTERLEAVED, Rotary, RotarySplit
 from mhsa_lib.rope.scaling import LinearScaling
 from mhsa_lib.variants.grouped import GroupedSplit

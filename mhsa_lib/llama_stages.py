@@ -42,11 +42,13 @@ class CappedAttend(GroupedAttend):
 
     def score(self, q: Queries, k: Heads) -> Scores:
         """Return the scaled dot products, soft-capped."""
-        scores = super().score(q, k)
-        # An infinite cap would give infinity times zero.
-        if self.cap is None or math.isinf(self.cap):
-            return scores
-        return self.cap * torch.tanh(scores / self.cap)
+        return self.capped(super().score(q, k))
+
+    def capped(self, scores: Tensor, *_: Any) -> Tensor:
+        """Return scores below the cap; FlexAttention gives positions too."""
+        cap = math.inf if self.cap is None else self.cap
+        # Infinity times zero is no number.
+        return scores if math.isinf(cap) else cap * torch.tanh(scores / cap)
 
 
 class SinkAttend(GroupedAttend):
