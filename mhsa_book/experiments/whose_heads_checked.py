@@ -217,7 +217,7 @@ def told_slowly(
         lm.logits(target)
     with ExitStack() as stack:
         for i in range(layer):
-            stack.enter_context(edit(lm.attention(i), "z", lambda z, i=i: held[i].view_as(z)))
+            stack.enter_context(edit(lm.attention(i), "z", held[i].view_as))
         wires = stack.enter_context(trace(lm.attention(layer)))
         lm.logits(target)
     names = {"q": "q_rotated", "k": "k_rotated", "v": "v_heads"}

@@ -54,7 +54,7 @@ def circuit(boxes: Mapping[str, tuple[float, float, str]], arrows: Sequence[Tell
 
 def _box(ax: Any, x: float, y: float, text: str) -> None:
     corner = x - WIDE / 2 + 0.05, y - HIGH / 2 + 0.05
-    look = {"facecolor": style.PAPER, "edgecolor": style.INK, "zorder": 3}
+    look: Any = {"facecolor": style.PAPER, "edgecolor": style.INK, "zorder": 3}
     rounded = FancyBboxPatch(corner, WIDE - 0.1, HIGH - 0.1, "round,pad=0.05", **look)
     ax.add_patch(rounded)
     style_of_text = {"fontsize": style.TEXT, "color": style.INK, "parse_math": False}

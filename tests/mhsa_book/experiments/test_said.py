@@ -26,6 +26,7 @@ SAID = {
     "characters": ["more"] * 4 + [None] * 2,
     "collaborative": ["not told apart"] * 4 + ["the same within the margin", None],
     "composed": [None] * 5 + ["less"],
+    "enough_heads": [],
     "grouped": ["not told apart"] * 5 + ["the same within the margin"],
     "lookups": ["less", None, "the same within the margin"] + ["not told apart"] * 3,
     "mixture": ["not told apart"] * 6,

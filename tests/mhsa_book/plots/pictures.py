@@ -4,9 +4,9 @@ import torch
 
 from mhsa_book import plots
 from mhsa_book.costs.roofline import Rates
-from mhsa_book.plots.three_attentions import KINDS, three_attentions
 from mhsa_book.plots.circuit import Tells, circuit
 from mhsa_book.plots.points import points
+from mhsa_book.plots.three_attentions import KINDS, three_attentions
 from mhsa_book.results.bootstrap import Interval
 from mhsa_book.results.curves import Curve
 from mhsa_book.results.paired import Measure
