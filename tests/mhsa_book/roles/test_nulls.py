@@ -105,3 +105,20 @@ def test_draws_are_those_of_the_seed_and_sorted():
     assert torch.equal(draws[0], draws[0].sort().values)
     with pytest.raises(ValueError, match="n_draws=0 is not a size"):
         nulls.by_chance(tops, DET, nulls.any_word, n_draws=0)
+
+
+def test_the_word_that_is_looked_at_is_drawn_in_both_directions():
+    """A head that looks at "because" from everywhere knows no verb of a clause."""
+    arcs = many(200, lambda word: (word + 3) % 12)
+    arcs = arcs._replace(word=torch.zeros_like(arcs.word), partner=arcs.word)
+    tops = torch.zeros(200, 1, 1, 12, dtype=torch.long)  # always the first word
+    assert roles.largest(tops, arcs) == 1
+    assert nulls.by_chance(tops, arcs, nulls.any_word).max() < 0.3
+
+
+def test_one_way_never_looks_from_the_partner():
+    arcs = many(100, lambda word: word - 1)
+    tops = torch.full((100, 1, 1, 12), -1)
+    tops[arcs.sentence, 0, 0, arcs.partner] = arcs.word
+    assert nulls.by_chance(tops, arcs, lambda a: nulls.as_far(a)).max() > 0.5
+    assert nulls.one_way_by_chance(tops, arcs, nulls.any_word_before).max() == 0
