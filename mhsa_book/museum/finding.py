@@ -12,7 +12,7 @@ def exhibits(*, stage: str | None = None, symptom: str | None = None) -> tuple[E
     >>> len(exhibits()) >= 40
     True
     >>> [each.name for each in exhibits(stage="W_O")]
-    ['W_O_forgotten', 'one_slice_of_W_O_for_all_heads']
+    ['W_O_forgotten', 'one_slice_of_W_O_for_all_heads', 'output_bias_on_every_device']
     """
     for name, value, known in (("stage", stage, STAGES), ("symptom", symptom, SYMPTOMS)):
         if value is not None and value not in known:

@@ -30,7 +30,7 @@ def circuit(boxes: Mapping[str, tuple[float, float, str]], arrows: Sequence[Tell
     Raises ``ValueError`` where there is no box, or an arrow leads from or to a box that is not
     there.
 
-    >>> circuit({"A": (0, 0, "repeats"), "B": (1, 0, "copies")}, [Tells("A", "B")])
+    >>> circuit({"A": (0.0, 0.0, "repeats"), "B": (1.0, 0.0, "copies")}, [Tells("A", "B")])
     """
     ends = {end for each in arrows for end in each[:2]}
     if not boxes or ends - {*boxes}:

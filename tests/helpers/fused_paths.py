@@ -24,7 +24,10 @@ def by(kernel: Kernel, case: comparison.Case) -> Tensor:
 def in_blocks(q, k, v, mask, scale):
     if mask is None:
         raise NotApplicableError("a mask")
-    return attend_in_blocks(Call.of(q, k, v, mask, scale=scale))
+    call = Call.of(q, k, v, mask, scale=scale)
+    if call.sees_all:  # which a kernel above in the table takes, without a mask
+        raise NotApplicableError("a mask that hides something")
+    return attend_in_blocks(call)
 
 
 def explicitly(q, k, v, mask, scale):

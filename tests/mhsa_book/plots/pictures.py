@@ -130,7 +130,7 @@ PICTURES = {
         "writes",
     ),
     "circuit": lambda: circuit(
-        {"A": (0, 0, "repeats $_"), "B": (1, 0, "copies"), "C": (1, 1, "against")},
+        {"A": (0.0, 0.0, "repeats $_"), "B": (1.0, 0.0, "copies"), "C": (1.0, 1.0, "against")},
         [Tells("A", "B", "q"), Tells("C", "B", against=True)],
     ),
 }

@@ -7,7 +7,7 @@ from matplotlib.text import Annotation
 from mhsa_book.plots.circuit import Tells, circuit
 from tests.mhsa_book.plots.figure import drawn
 
-BOXES = {"A": (0, 0, "first"), "B": (2, 0, "second"), "C": (2, 1, "third")}
+BOXES = {"A": (0.0, 0.0, "first"), "B": (2.0, 0.0, "second"), "C": (2.0, 1.0, "third")}
 
 
 def touches(ax, box, point):

@@ -56,7 +56,7 @@ MUTANTS = [
            "torch.softmax(scores, dim=-1)",
            "functional"),
     Mutant("softcap: scores are clamped", "CappedAttend.capped",
-           "self.cap * torch.tanh(scores / self.cap)", "scores.clamp(-self.cap, self.cap)",
+           "cap * torch.tanh(scores / cap)", "scores.clamp(-cap, cap)",
            "convert/llama_stages"),
     Mutant("a query that may attend to nothing attends to its sink",
            "functional.softmax_with_sinks",
