@@ -6,6 +6,7 @@ A block mask says which blocks of 128 × 128 pairs hold anything; the others are
 Source: Dong et al., "Flex Attention", arXiv 2412.05496.
 """
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from mhsa_lib import _torch_private, masks
 from mhsa_lib.fused.call import DROPOUT, Call, Kernel
-from mhsa_lib.llama_stages import CappedAttend, SinkAttend
+from mhsa_lib.llama_stages import SinkAttend
 from mhsa_lib.shapes import HeadOutputs
 
 FEWEST = 128
@@ -58,25 +59,24 @@ def attend_by_flex(call: Call, steps: Any = None) -> HeadOutputs:
     made = _kept if mask.fixed else _blocks
     with torch.inference_mode(False):  # blocks are kept, and a later call may need gradients
         blocks = made(mask, q.shape[-2], k.shape[-2], q.device)
-    from torch.nn.attention import flex_attention
-
     kernel, grouped = _kernel(q.device.type), q.shape[-3] != k.shape[-3]
     given: Any = {"block_mask": blocks, "scale": call.scale, "enable_gqa": grouped}
-    if isinstance(steps, SinkAttend):
+    if isinstance(steps, SinkAttend):  # all weights are smaller by what the sink takes
+        from torch.nn.attention import flex_attention
+
         ask: Any = getattr(flex_attention, "AuxRequest", None)  # since torch 2.9
         given |= {"return_aux": ask(lse=True)} if ask else {"return_lse": True}
         z, sums = kernel(q, k, call.v, **given)
-        # Weights without a sink, all smaller by the share that the sink takes of every row.
         share = torch.sigmoid(getattr(sums, "lse", sums) - steps.sinks[:, None])
         return z * share[..., None].to(z.dtype)
     if steps is not None:
-        given["score_mod"] = _capped(steps.cap)
+        given["score_mod"] = _capped(None if steps.cap == math.inf else steps.cap)
     return kernel(q, k, call.v, **given)
 
 
 @lru_cache(maxsize=32)  # one for all layers: for another function the kernel compiles again
 def _capped(cap: float | None) -> Callable[..., Tensor]:
-    return CappedAttend(1.0, cap).capped
+    return lambda score, *_: cap * torch.tanh(score / cap) if cap else score
 
 
 FLEX = Kernel("FlexAttention", _flex_unsupported_reason, attend_by_flex)

@@ -65,6 +65,9 @@ CONVERTED = {
     "latent with biases": LATENT,
     "overlapped": ["unshared"],
     "fused in groups": ["five stages", "shares"],
+    "CappedAttend": ["fused"],
+    "SinkAttend": ["fused"],
+    "PartialRotary, YaRN, GemmaNorm": ["fused"],
 }
 """What is converted, and equal to 1e-5. A name may come, none may go."""
 PLACES = "project", "split", "attend", "concat", "W_O", "attend.scores", "attend.weights"
