@@ -82,8 +82,7 @@ class Need:
 
     def flops(self) -> int:
         """FLOPs of both products, of the pairs that the rule allows."""
-        n_query = self.q.shape[-2]
-        pairs = sum(int(self.allowed(n).sum()) for n in [n_query])
+        pairs = int(self.allowed(self.q.shape[-2]).sum())
         return 4 * self.batch * N_HEADS * D_HEAD * pairs
 
     def ways(self) -> Iterator[tuple[str, Make]]:
