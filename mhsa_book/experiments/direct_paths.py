@@ -39,12 +39,12 @@ from mhsa_book.experiments.words_again import (
     N,
     halves,
     induction_scores,
-    interval,
 )
 from mhsa_book.models import loading, words_twice
 from mhsa_book.models.language_model import LanguageModel
 from mhsa_book.models.smollm2 import SHA256
 from mhsa_book.models.switching import Head
+from mhsa_book.results import bootstrap
 from mhsa_book.results import measured as results
 from mhsa_book.results.measured import Measured
 from mhsa_lib.tracing.editing import edit
@@ -174,8 +174,10 @@ def kept_score(found: Mapping[str, Any], part: str) -> float:
 
 def verdicts(found: Mapping[str, Any]) -> tuple[bool, ...]:
     """Which of the predictions came true, in their order."""
-    off = interval(lost(found, "off")).mean
-    share = {part: interval(lost(found, part)).mean / off for part in map(name, keys()[2:])}
+    off = bootstrap.mean_of(lost(found, "off")).mean
+    share = {
+        part: bootstrap.mean_of(lost(found, part)).mean / off for part in map(name, keys()[2:])
+    }
     score = {wire: kept_score(found, name((GROUPS, wire))) for wire in "qkv"}
     return (
         share[name((ALL, "k"))] > 0.5,

@@ -45,7 +45,6 @@ from mhsa_book.models.smollm2 import SHA256
 from mhsa_book.models.switching import Head
 from mhsa_book.results import bootstrap
 from mhsa_book.results import measured as results
-from mhsa_book.results.bootstrap import Interval
 from mhsa_book.results.measured import Measured
 from mhsa_lib.tracing.editing import edit
 from mhsa_lib.tracing.wires import trace
@@ -202,11 +201,6 @@ def lost_by_path(found: Mapping[str, Any], wire: str) -> list[float]:
     return [off[1] - on[1] for off, on in zip(found["path"][wire], whole, strict=True)]
 
 
-def interval(values: Sequence[float]) -> Interval:
-    """Return the mean over texts, with a bootstrap interval."""
-    return bootstrap.mean(torch.tensor(values), torch.ones(len(values)))
-
-
 def drawn_sets(found: Mapping[str, Any]) -> list[str]:
     """Names of the sets of four that were drawn."""
     return [name for name in found["sets"] if " " in name]
@@ -229,24 +223,24 @@ def verdicts(found: Mapping[str, Any]) -> tuple[bool, ...]:
 
     def first_half(how: str) -> float:
         both = zip(off[FOUR][how], on, strict=True)
-        return interval([each[0] - whole[0] for each, whole in both]).mean
+        return bootstrap.mean_of([each[0] - whole[0] for each, whole in both]).mean
 
     ways, writer = (MEAN, RESAMPLE), "L{}H{}".format(*WRITER)
     others = [name for name in previous_heads(found) if name != writer]
-    head_off = interval(lost(found, writer)).mean
-    by_path = {wire: interval(lost_by_path(found, wire)).mean for wire in "qkv"}
+    head_off = bootstrap.mean_of(lost(found, writer)).mean
+    by_path = {wire: bootstrap.mean_of(lost_by_path(found, wire)).mean for wire in "qkv"}
     return (
         highest == {*four},
         min(lost(found, FOUR)) >= 4
         and min(lost(found, FOUR, RESAMPLE)) >= 3
         and max(abs(first_half(how)) for how in ways) < 0.3,
         all(
-            interval(lost(found, name, how)).mean < 1
+            bootstrap.mean_of(lost(found, name, how)).mean < 1
             for name in drawn_sets(found)
             for how in ways
         ),
         min(lost(found, writer)) >= 3
-        and all(interval(lost(found, name)).mean < 1 for name in others),
+        and all(bootstrap.mean_of(lost(found, name)).mean < 1 for name in others),
         all(without[head] < reported[head] / 2 for head in four),
         by_path["k"] >= head_off / 2 and max(by_path["q"], by_path["v"]) < head_off / 4,
     )

@@ -6,6 +6,7 @@ draw gives a mean. The interval holds the middle 95 % of them.
 Source: Efron, "Bootstrap Methods: Another Look at the Jackknife", Annals of Statistics 7, 1979.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -23,6 +24,15 @@ class Interval(NamedTuple):
 
     def __repr__(self) -> str:
         return f"{self.mean:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+def mean_of(values: Sequence[float]) -> Interval:
+    """The mean of single numbers, each drawn again with the same chance.
+
+    >>> mean_of([1.0, 3.0])
+    2.00 (1.00 to 3.00)
+    """
+    return mean(torch.tensor(values), torch.ones(len(values)))
 
 
 def mean(sums: Tensor, counts: Tensor, *, n_draws: int = 2000, seed: int = 0) -> Interval:

@@ -3,19 +3,16 @@
 ``python -m mhsa_book.experiments.bugs_in_a_model`` makes the file.
 """
 
-import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from mhsa_book.results import bootstrap
+from mhsa_book.results import bootstrap, stored_run
 from mhsa_book.results.bootstrap import Interval
-from mhsa_book.results.exactly import exactly
-from mhsa_book.results.whole import write_whole
 
 FILE = Path(__file__).parent / "data" / "bugs_in_a_model.json"
 
@@ -91,20 +88,10 @@ def first_word(text: str) -> str:
 
 
 def save(found: Found, file: Path = FILE) -> None:
-    """Write it whole or not at all."""
-    text = json.dumps(asdict(found), allow_nan=False, ensure_ascii=False)
-    write_whole(file, re.sub(r"(?<=\]), (?=\")", ",\n", text) + "\n")
+    """Write it whole or not at all; ``ValueError`` for more than 300 kB."""
+    stored_run.write(found, file)
 
 
 def kept(file: Path = FILE) -> Found:
-    """The stored run.
-
-    Raises ``FileNotFoundError``, which says how to make it, and ``ValueError`` for fields that
-    are unknown or missing.
-    """
-    if not file.is_file():
-        raise FileNotFoundError(
-            f"{file} is missing; run `python -m mhsa_book.experiments.bugs_in_a_model`."
-        )
-    found = exactly(Found, json.loads(file.read_text(encoding="utf-8")), file.name)
-    return Found(**(found | {"predictions": tuple(found["predictions"])}))
+    """The stored numbers; errors are those of ``stored_run.read``."""
+    return stored_run.read(Found, file, "bugs_in_a_model")

@@ -3,21 +3,13 @@
 ``python -m mhsa_book.experiments.cutting_heads`` makes the file.
 """
 
-import json
-import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from mhsa_book.results import bootstrap
+from mhsa_book.results import bootstrap, stored_run
 from mhsa_book.results.bootstrap import Interval
-from mhsa_book.results.exactly import exactly
-from mhsa_book.results.run_files import LIMIT
 from mhsa_book.results.who_gets_the_drink import name as name
-from mhsa_book.results.whole import write_whole
 
 FILE = Path(__file__).parent / "data" / "cutting_heads.json"
 
@@ -70,16 +62,16 @@ class Found:
 
     def loss(self, way: str, n: int, kind: str | None = None) -> Interval:
         """Nats a token with n heads cut, over all measured texts or those of a kind."""
-        return _mean(self._of(way, n, kind))
+        return bootstrap.mean_of(self._of(way, n, kind))
 
     def lost(self, way: str, n: int, kind: str | None = None) -> Interval:
         """Nats a token more than the whole model has, text by text."""
-        return _mean(self._differences(way, n, kind))
+        return bootstrap.mean_of(self._differences(way, n, kind))
 
     def lost_between(self, way: str, other: str, n: int) -> Interval:
         """Nats a token that one order loses more than another one, text by text."""
         first, second = (self._differences(each, n, None) for each in (way, other))
-        return _mean([a - b for a, b in zip(first, second, strict=True)])
+        return bootstrap.mean_of([a - b for a, b in zip(first, second, strict=True)])
 
     def leads(self, way: str, n: int) -> Interval:
         """Share of prompts on which the right name leads, with Wilson's interval."""
@@ -109,25 +101,9 @@ class Found:
 
 def save(found: Found, file: Path = FILE) -> None:
     """Write it whole or not at all; ``ValueError`` for more than 300 kB."""
-    text = json.dumps(asdict(found), allow_nan=False, separators=(",", ":"))
-    if (size := len(text.encode())) > LIMIT:
-        raise ValueError(f"{file.name} would have {size:,} bytes, and {LIMIT:,} is the limit.")
-    write_whole(file, re.sub(r'(?<=\]),"', ',\n"', text) + "\n")
+    stored_run.write(found, file)
 
 
 def kept(file: Path = FILE) -> Found:
-    """The stored numbers.
-
-    Raises ``FileNotFoundError``, which says how to make them, and ``ValueError`` for fields
-    that are unknown or missing.
-    """
-    if not file.is_file():
-        raise FileNotFoundError(
-            f"{file} is missing; run `python -m mhsa_book.experiments.cutting_heads`."
-        )
-    found = exactly(Found, json.loads(file.read_text(encoding="utf-8")), file.name)
-    return Found(**(found | {"predictions": tuple(found["predictions"])}))
-
-
-def _mean(values: Sequence[float]) -> Interval:
-    return bootstrap.mean(torch.tensor(values), torch.ones(len(values)))
+    """The stored numbers; errors are those of ``stored_run.read``."""
+    return stored_run.read(Found, file, "cutting_heads")

@@ -3,19 +3,15 @@
 ``python -m mhsa_book.experiments.heads_sorted`` makes the file.
 """
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from mhsa_book.results import bootstrap
+from mhsa_book.results import bootstrap, stored_run
 from mhsa_book.results.bootstrap import Interval
-from mhsa_book.results.exactly import exactly
-from mhsa_book.results.run_files import LIMIT
-from mhsa_book.results.whole import write_whole
 
 FILE = Path(__file__).parent / "data" / "heads_sorted.json"
 
@@ -50,39 +46,23 @@ class Found:
 
     def of_head(self, texts: str, measure: str, layer: int, head: int) -> Interval:
         """The mean of a measure for one head, with a bootstrap interval over texts."""
-        return _mean([row[9 * layer + head] for row in self.heads[texts][measure]])
+        return bootstrap.mean_of([row[9 * layer + head] for row in self.heads[texts][measure]])
 
     def change(self, way: str) -> Interval:
         """By how much a way to take the first token away raises the loss, in nats."""
         both = zip(self.first[way], self.first["nothing changed"], strict=True)
-        return _mean([after - before for after, before in both])
+        return bootstrap.mean_of([after - before for after, before in both])
 
     def of_passages(self, name: str) -> Interval:
         """The mean of another number over passages."""
-        return _mean(self.first[name])
+        return bootstrap.mean_of(self.first[name])
 
 
 def save(found: Found, file: Path = FILE) -> None:
     """Write it whole or not at all; ``ValueError`` for more than 300 kB."""
-    text = json.dumps(asdict(found), allow_nan=False, separators=(",", ":"))
-    if (size := len(text.encode())) > LIMIT:
-        raise ValueError(f"{file.name} would have {size:,} bytes, and {LIMIT:,} is the limit.")
-    write_whole(file, text.replace("],[", "],\n[").replace('],"', '],\n"') + "\n")
+    stored_run.write(found, file)
 
 
 def kept(file: Path = FILE) -> Found:
-    """The stored numbers.
-
-    Raises ``FileNotFoundError``, which says how to make them, and ``ValueError`` for fields
-    that are unknown or missing.
-    """
-    if not file.is_file():
-        raise FileNotFoundError(
-            f"{file} is missing; run `python -m mhsa_book.experiments.heads_sorted`."
-        )
-    found = exactly(Found, json.loads(file.read_text(encoding="utf-8")), file.name)
-    return Found(**(found | {"predictions": tuple(found["predictions"])}))
-
-
-def _mean(values: list[float]) -> Interval:
-    return bootstrap.mean(torch.tensor(values), torch.ones(len(values)))
+    """The stored numbers; errors are those of ``stored_run.read``."""
+    return stored_run.read(Found, file, "heads_sorted")

@@ -3,21 +3,15 @@
 ``python -m mhsa_book.experiments.who_gets_the_drink`` makes the file.
 """
 
-import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import exp
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from mhsa_book.results import bootstrap
+from mhsa_book.results import bootstrap, stored_run
 from mhsa_book.results.bootstrap import Interval
-from mhsa_book.results.exactly import exactly
-from mhsa_book.results.run_files import LIMIT
-from mhsa_book.results.whole import write_whole
 
 FILE = Path(__file__).parent / "data" / "who_gets_the_drink.json"
 
@@ -72,17 +66,18 @@ class Found:
 
     def ahead(self, template: str, off: str = ALL_ON, how: str = MEAN) -> Interval:
         """By how many logits the right name leads, over held-out prompts."""
-        return _mean([right - wrong for right, wrong in self.held_out[template][how][off]])
+        leads = [right - wrong for right, wrong in self.held_out[template][how][off]]
+        return bootstrap.mean_of(leads)
 
     def chance(self, template: str, off: str = ALL_ON, how: str = MEAN) -> Interval:
         """How likely the right name is, over held-out prompts."""
-        return _mean([exp(right) for right, _ in self.held_out[template][how][off]])
+        return bootstrap.mean_of([exp(right) for right, _ in self.held_out[template][how][off]])
 
     def gain(self, template: str, off: str, how: str = MEAN) -> Interval:
         """How much likelier the right name is with heads off, prompt by prompt."""
         sets = self.held_out[template][how]
         both = zip(sets[off], sets[ALL_ON], strict=True)
-        return _mean([exp(after[0]) - exp(before[0]) for after, before in both])
+        return bootstrap.mean_of([exp(after[0]) - exp(before[0]) for after, before in both])
 
     def alone(self, head: str) -> Interval:
         """What a head, off alone, changes in the logit difference on the other half.
@@ -90,7 +85,7 @@ class Found:
         Raises ``KeyError`` for another name than "L23H3" and the like.
         """
         changes = self.heads[head]
-        return _mean(changes[len(changes) // 2 :])
+        return bootstrap.mean_of(changes[len(changes) // 2 :])
 
     def on_page(self, off: str, how: str = MEAN) -> tuple[float, float]:
         """How likely Mary and John are on the first page, the mean over all sources."""
@@ -120,25 +115,9 @@ def head(name: str) -> tuple[int, int]:
 
 def save(found: Found, file: Path = FILE) -> None:
     """Write it whole or not at all; ``ValueError`` for more than 300 kB."""
-    text = json.dumps(asdict(found), allow_nan=False, separators=(",", ":"))
-    if (size := len(text.encode())) > LIMIT:
-        raise ValueError(f"{file.name} would have {size:,} bytes, and {LIMIT:,} is the limit.")
-    write_whole(file, re.sub(r'(?<=\]),"', ',\n"', text) + "\n")
+    stored_run.write(found, file)
 
 
 def kept(file: Path = FILE) -> Found:
-    """The stored numbers.
-
-    Raises ``FileNotFoundError``, which says how to make them, and ``ValueError`` for fields
-    that are unknown or missing.
-    """
-    if not file.is_file():
-        raise FileNotFoundError(
-            f"{file} is missing; run `python -m mhsa_book.experiments.who_gets_the_drink`."
-        )
-    found = exactly(Found, json.loads(file.read_text(encoding="utf-8")), file.name)
-    return Found(**(found | {"predictions": tuple(found["predictions"])}))
-
-
-def _mean(values: Sequence[float]) -> Interval:
-    return bootstrap.mean(torch.tensor(values), torch.ones(len(values)))
+    """The stored numbers; errors are those of ``stored_run.read``."""
+    return stored_run.read(Found, file, "who_gets_the_drink")

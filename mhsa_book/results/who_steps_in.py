@@ -3,18 +3,14 @@
 ``python -m mhsa_book.experiments.who_steps_in`` makes the file.
 """
 
-import json
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mhsa_book.results import bootstrap, stored_run
 from mhsa_book.results.bootstrap import Interval
-from mhsa_book.results.exactly import exactly
-from mhsa_book.results.run_files import LIMIT
-from mhsa_book.results.whole import write_whole
-from mhsa_book.results.whose_heads_name_mary import Numbers, interval
+from mhsa_book.results.whose_heads_name_mary import Numbers
 
 FILE = Path(__file__).parent / "data" / "who_steps_in.json"
 
@@ -70,26 +66,14 @@ def _pooled(
     for template in templates:
         each = [numbers[template][which][head] for head in heads]
         prompts += map(sum, zip(*each, strict=True))
-    return interval(prompts)
+    return bootstrap.mean_of(prompts)
 
 
 def save(found: SteppedIn, file: Path = FILE) -> None:
     """Write it whole or not at all; ``ValueError`` for more than 300 kB."""
-    text = json.dumps(asdict(found), allow_nan=False, separators=(",", ":"))
-    if (size := len(text.encode())) > LIMIT:
-        raise ValueError(f"{file.name} would have {size:,} bytes, and {LIMIT:,} is the limit.")
-    write_whole(file, re.sub(r'(?<=\]),"', ',\n"', text) + "\n")
+    stored_run.write(found, file)
 
 
 def kept(file: Path = FILE) -> SteppedIn:
-    """The stored numbers.
-
-    Raises ``FileNotFoundError``, which says how to make them, and ``ValueError`` for fields
-    that are unknown or missing.
-    """
-    if not file.is_file():
-        raise FileNotFoundError(
-            f"{file} is missing; run `python -m mhsa_book.experiments.who_steps_in`."
-        )
-    found = exactly(SteppedIn, json.loads(file.read_text(encoding="utf-8")), file.name)
-    return SteppedIn(**(found | {"predictions": tuple(found["predictions"])}))
+    """The stored numbers; errors are those of ``stored_run.read``."""
+    return stored_run.read(SteppedIn, file, "who_steps_in")

@@ -3,19 +3,12 @@
 ``python -m mhsa_book.experiments.whose_heads_name_mary`` makes the file.
 """
 
-import json
-import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from mhsa_book.results import bootstrap
+from mhsa_book.results import bootstrap, stored_run
 from mhsa_book.results.bootstrap import Interval
-from mhsa_book.results.exactly import exactly
-from mhsa_book.results.run_files import LIMIT
-from mhsa_book.results.whole import write_whole
 
 FILE = Path(__file__).parent / "data" / "whose_heads_name_mary.json"
 
@@ -69,7 +62,7 @@ class Found:
 
     def lead(self, template: str) -> Interval:
         """By how many logits the right name leads with every head on."""
-        return interval(self.watched[template]["lead"])
+        return bootstrap.mean_of(self.watched[template]["lead"])
 
     def weight(self, head: str, place: str) -> tuple[float, float]:
         """The least and the largest mean weight that a head gives a place, over templates."""
@@ -113,7 +106,7 @@ class Found:
         self, numbers: dict[str, Numbers], head: str, templates: tuple[str, ...]
     ) -> Interval:
         chosen = templates or self.templates
-        return interval([value for t in chosen for value in numbers[t][head]])
+        return bootstrap.mean_of([value for t in chosen for value in numbers[t][head]])
 
     def leads(
         self, template: str, n_off: int, way: str = MEAN, order: str = "chosen"
@@ -138,31 +131,14 @@ def mean_by_head(numbers: Numbers) -> dict[str, float]:
     return {head: sum(values) / len(values) for head, values in numbers.items()}
 
 
-def interval(values: list[float]) -> Interval:
-    """The mean over prompts, with a bootstrap interval."""
-    return bootstrap.mean(torch.tensor(values), torch.ones(len(values)))
-
-
 def save(found: Found, file: Path = FILE) -> None:
     """Write it whole or not at all; ``ValueError`` for more than 300 kB."""
-    text = json.dumps(asdict(found), allow_nan=False, separators=(",", ":"))
-    if (size := len(text.encode())) > LIMIT:
-        raise ValueError(f"{file.name} would have {size:,} bytes, and {LIMIT:,} is the limit.")
-    write_whole(file, re.sub(r'(?<=\]),"', ',\n"', text) + "\n")
+    stored_run.write(found, file)
 
 
 def kept(file: Path = FILE) -> Found:
-    """The stored numbers.
-
-    Raises ``FileNotFoundError``, which says how to make them, and ``ValueError`` for fields
-    that are unknown or missing.
-    """
-    if not file.is_file():
-        raise FileNotFoundError(
-            f"{file} is missing; run `python -m mhsa_book.experiments.whose_heads_name_mary`."
-        )
-    found = exactly(Found, json.loads(file.read_text(encoding="utf-8")), file.name)
-    return Found(**(found | {"predictions": tuple(found["predictions"])}))
+    """The stored numbers; errors are those of ``stored_run.read``."""
+    return stored_run.read(Found, file, "whose_heads_name_mary")
 
 
 def minus(value: Interval) -> Interval:
