@@ -94,22 +94,15 @@ def _fault_of_row(words: list[str], i: int, weights: Tensor) -> str:
     noun, most = noun_of(words, i), int(weights.argmax())
     if weights[noun] >= ENOUGH:
         return ""
-    if weights.max() - weights.min() < 0.01:
-        return "gives all words the same weight: its query matches no key better than another."
     others = [j for j, word in enumerate(words) if "noun" in examples.VOCABULARY[word]]
     if all(weights[j] > 0.3 for j in others):
         return (
             "gives both nouns much weight. They are both nouns: what tells them apart is where "
             "they stand."
         )
+    if fault := fault_of_weights(words, i, noun, weights):
+        return fault
     found = f"{words[most]!r} (word {most})"
-    if most == noun:
-        return (
-            f"finds {found}, but with weight {weights[most]:.2f}; {ENOUGH} is asked for. The "
-            f"scores are too near to each other."
-        )
-    if most == i:
-        return "finds itself."
     if most in others:
         return f"finds {found}, which is the noun of another article."
     if most == i + 1:
@@ -118,6 +111,25 @@ def _fault_of_row(words: list[str], i: int, weights: Tensor) -> str:
             f"as well, and more loudly."
         )
     return f"finds {found}, which is no noun."
+
+
+def fault_of_weights(words: list[str], i: int, wanted: int, weights: Tensor) -> str:
+    """Say what any head can do wrong that should find a certain word; "" if it is none of that.
+
+    >>> fault_of_weights("the dog".split(), 0, 1, torch.tensor([0.2, 0.8]))
+    "finds 'dog' (word 1), but with weight 0.80; 0.9 is asked for. The scores are too near ..."
+    """
+    most = int(weights.argmax())
+    if weights.max() - weights.min() < 0.01:
+        return "gives all words the same weight: its query matches no key better than another."
+    if most == i:
+        return "finds itself."
+    if most == wanted:
+        return (
+            f"finds {words[most]!r} (word {most}), but with weight {weights[most]:.2f}; "
+            f"{ENOUGH} is asked for. The scores are too near to each other."
+        )
+    return ""
 
 
 def _says(words: list[str], article: int) -> Tensor:

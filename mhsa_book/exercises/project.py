@@ -67,23 +67,17 @@ def _noun(words: list[str], kind: str) -> int:
 
 def _found_instead(words: list[str], place: int, living: int, weights: Tensor) -> str:
     """Which mistake the weights of a place show, when it does not find who is living."""
-    most = int(weights.argmax())
-    if weights.max() - weights.min() < 0.01:
-        return "gives all words the same weight: its query matches no key better than another."
     qualities = [i for i, word in enumerate(words) if "quality" in examples.VOCABULARY[word]]
     if any(weights[i] > 0.3 for i in qualities):
         return (
             "gives much weight to the quality: it is said of something living, and so it has "
             "a 1 in *living* too. What must its key be, so that it is not found?"
         )
-    if most == place:
-        return "finds itself."
-    if most == living:
-        return (
-            f"finds {words[living]!r}, but with weight {weights[living]:.2f}; "
-            f"{build_a_head.ENOUGH} is asked for. The scores are too near to each other."
-        )
-    return f"gives most weight, {weights[most]:.2f}, to {words[most]!r}."
+    most = int(weights.argmax())
+    return (
+        build_a_head.fault_of_weights(words, place, living, weights)
+        or f"gives most weight, {weights[most]:.2f}, to {words[most]!r}."
+    )
 
 
 def _misses_the_next_word(hands: Any) -> str:
