@@ -5,7 +5,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-import torch
 
 from mhsa_book import models
 from mhsa_book.experiments import who_gets_the_drink as drink
@@ -19,6 +18,7 @@ from mhsa_book.widgets.language_model_lab import stored
 from mhsa_book.widgets.language_model_lab.answers import Answers
 from mhsa_lib.tracing import edit, trace
 from tests.helpers.history import words_at
+from tests.helpers.toward import toward
 
 
 @pytest.fixture(scope="module")
@@ -71,25 +71,11 @@ def test_what_a_receiver_writes_after_a_lie_comes_out_by_edits_too(lm, found, se
     z = weights @ v[head // 3]
     wrote = [lm.contributions(text, f" {name}").heads[layer, head] for name in pair]
     # What a head writes is linear in its z: a second point of the same line gives the slope.
-    toward = _toward(lm, text, pair, layer, head)
-    assert true @ toward == pytest.approx(float(wrote[0] - wrote[1]), abs=1e-2)
+    slope = toward(lm, text, pair, layer, head)
+    assert true @ slope == pytest.approx(float(wrote[0] - wrote[1]), abs=1e-2)
     kept = found.told[template][receiver][sender][at]
-    assert float((z - true) @ toward) == pytest.approx(kept, abs=0.02)
+    assert float((z - true) @ slope) == pytest.approx(kept, abs=0.02)
     assert abs(kept) > 0.1, "nothing was told"
-
-
-def _toward(lm, text, pair, layer, head):
-    """What the lead is per unit of z of a head, with the last norm's scale held."""
-    decoder, ids = lm._runner.decoder, lm.ids(text)
-    with torch.no_grad():
-        x = decoder.embed(torch.tensor([ids]))
-        for each in decoder.layers:
-            x = each(x)
-    last = x[0, -1]
-    scale = (last.square().mean() + decoder.norm.eps).rsqrt()
-    rows = decoder.embed.weight[[lm.id(f" {name}") for name in pair]]
-    wanted = (rows[0] - rows[1]) * decoder.norm.weight * scale
-    return wanted @ lm.attention(layer).W_O.weight[:, 64 * head : 64 * (head + 1)]
 
 
 def test_other_heads_than_those_that_tell_do_not_come_out_first(found):
