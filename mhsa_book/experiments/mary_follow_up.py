@@ -124,8 +124,10 @@ def inside_layers(found: Found, lab_1: Lab1, template: str = "store") -> dict[st
     names = [[name((layer, head)) for head in range(9)] for layer in range(30)]
 
     def ranked(measure: Callable[[str], float]) -> float:
-        effect = torch.tensor([[abs(lab_1.alone(h).mean) for h in row] for row in names])
-        values = torch.tensor([[measure(h) for h in row] for row in names])
+        effect, values = (
+            torch.tensor([[of(h) for h in row] for row in names], dtype=torch.float64)
+            for of in (lambda head: abs(lab_1.alone(head).mean), measure)
+        )
         return spearman(values, effect).mean().item()
 
     return {
