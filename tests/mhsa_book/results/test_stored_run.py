@@ -60,11 +60,12 @@ def test_a_missing_file_names_its_script(tmp_path):
         stored_run.read(Small, tmp_path / "small.json", "small")
 
 
-@pytest.mark.parametrize("change", ({"more": 1}, {"found": None}))
+@pytest.mark.parametrize("change", [{"more": 1}, {"found": None}])
 def test_other_fields_are_refused(tmp_path, change):
     fields = {"predictions": [], "found": {}} | change
     file = tmp_path / "small.json"
-    file.write_text(json.dumps({k: v for k, v in fields.items() if v is not None}))
+    text = json.dumps({k: v for k, v in fields.items() if v is not None})
+    file.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match="it holds exactly"):
         stored_run.read(Small, file, "small")
 
