@@ -9,29 +9,38 @@ from mhsa_book.results.bootstrap import Interval
 
 Lines = Mapping[str, Sequence[Interval]]
 
+_ALSO: dict[str, Any] = {"color": style.FAINT, "linewidth": 1.1, "linestyle": (0, (5, 3))}
+
 
 def cuts(
     sizes: Sequence[int],
     panels: Mapping[str, Lines],
     drawn: Mapping[str, Sequence[Sequence[float]]],
     xlabel: str,
+    *,
+    also_drawn: Mapping[str, Sequence[Sequence[float]]] | None = None,
+    guessing: Mapping[str, float] | None = None,
 ) -> None:
     """Draw a panel for each measure, in it a line with its intervals for each order.
 
     A panel's name is that of its vertical axis. ``drawn`` holds for each panel the numbers of
-    every order that was drawn: they are grey, and what lies between them is shaded. Raises
+    every order that was drawn: they are grey, and what lies between them is shaded.
+    ``also_drawn`` holds orders that were drawn in another way, which are dashed and not in the
+    shade, and ``guessing`` a height for some panels, drawn as a dotted line across. Raises
     ``ValueError`` where there is nothing to draw or a line has not one number for each size.
 
     >>> up = [Interval(0.0, 0.0, 0.0), Interval(1.0, 0.8, 1.2)]
     >>> cuts([0, 9], {"loss": {"chosen": up}}, {"loss": [[0.0, 2.0], [0.0, 3.0]]}, "heads cut")
     """
     lines: list[Any] = [line for panel in panels.values() for line in panel.values()]
-    lines += [line for each in drawn.values() for line in each]
-    if not panels or {len(line) for line in lines} != {len(sizes)} or {*panels} != {*drawn}:
+    also, heights = also_drawn or {}, guessing or {}
+    lines += [line for each in (*drawn.values(), *also.values()) for line in each]
+    known = {*panels} == {*drawn} >= {*also, *heights}
+    if not panels or {len(line) for line in lines} != {len(sizes)} or not known:
         raise ValueError(
             f"there are {len(sizes)} sizes, and lines of {sorted({*map(len, lines)})} numbers "
-            f"in the panels {[*panels]} and {[*drawn]}; give every panel its lines, drawn ones "
-            f"too, with a number for each size."
+            f"in the panels {[*panels]}, {[*drawn]} and {[*also, *heights]}; give every panel "
+            f"its lines, drawn ones too, with a number for each size."
         )
     fig = style.figure(style.WIDTH, 4.2)
     axes = fig.subplots(1, len(panels), squeeze=False)[0]
@@ -42,6 +51,10 @@ def cuts(
         ax.fill_between(sizes, low, high, color=style.FAINT, alpha=0.25, linewidth=0)
         for values in drawn[title]:
             ax.plot(sizes, values, color=style.FAINT, linewidth=0.9)
+        for values in also.get(title, ()):
+            ax.plot(sizes, values, **_ALSO)
+        if title in heights:
+            ax.axhline(heights[title], color=style.INK, linewidth=0.9, linestyle=":")
         for name, intervals in panel.items():
             i = names.index(name)
             ax.errorbar(
@@ -62,6 +75,10 @@ def cuts(
                 label=style.label(name, longest=32),
             )
         ax.plot([], [], color=style.FAINT, linewidth=5, alpha=0.5, label="drawn orders")
+        if also:
+            ax.plot([], [], label="drawn whole groups", **_ALSO)
+        if heights:
+            ax.plot([], [], color=style.INK, linewidth=0.9, linestyle=":", label="guessing")
         ax.set_xticks(_far_apart(sizes))
         plain(ax, "", style.label(title, longest=60))
     fig.supxlabel(style.label(xlabel, longest=60), fontsize=style.TEXT, color=style.INK)

@@ -39,6 +39,31 @@ def test_lines_bars_and_the_band_are_the_numbers():
     plt.close("all")
 
 
+def test_other_draws_are_dashed_and_guessing_is_a_line_across_its_panel():
+    plt.close("all")
+    panels = {"loss": {"chosen": CHOSEN}, "share": {"chosen": CHOSEN}}
+    drawn = dict.fromkeys(panels, DRAWN)
+    groups = [0.0, 3.0, 4.0]
+    cuts(SIZES, panels, drawn, "n", also_drawn={"loss": [groups]}, guessing={"share": 0.5})
+    loss, share = plt.gcf().axes
+    dashed = [line for line in loss.lines if line.is_dashed() and len(line.get_xdata()) == 3]
+    assert groups in [[*line.get_ydata()] for line in dashed]
+    assert max(y for _, y in loss.collections[0].get_paths()[0].vertices) == 2  # no shade
+    across = [[*line.get_ydata()] for line in share.lines]
+    assert [0.5, 0.5] in across
+    assert [0.5, 0.5] not in [[*line.get_ydata()] for line in loss.lines]
+    (legend,) = plt.gcf().legends
+    names = ["drawn orders", "drawn whole groups", "guessing", "chosen"]
+    assert [t.get_text() for t in legend.get_texts()] == names
+    plt.close("all")
+
+
+@pytest.mark.parametrize("more", [{"also_drawn": {"los": DRAWN}}, {"guessing": {"los": 0.5}}])
+def test_a_panel_that_there_is_not_is_refused(more):
+    with pytest.raises(ValueError, match="los"):
+        cuts(SIZES, {"loss": {"a": CHOSEN}}, {"loss": DRAWN}, "n", **more)
+
+
 @pytest.mark.parametrize(
     ("panels", "drawn"),
     [({}, {}), ({"loss": {"a": CHOSEN[:2]}}, {"loss": DRAWN}), ({"loss": {"a": CHOSEN}}, {})],
