@@ -144,9 +144,13 @@ def patched(model: EncoderDecoder, pairs: Sequence[language.Pair]) -> dict[str, 
     memory, others = model.encode(source), model.encode(turned).rows
     every, rows = torch.arange(len(asked)), torch.tensor([row for _, row, *_ in asked])
     wanted = [OTHER[pairs[sentence].target[row]] for sentence, row, *_ in asked]
-    noun, verb = (torch.tensor([each[i] for each in asked]) for i in (2, 3))
+    at_noun, at_verb = (torch.tensor([each[i] for each in asked]) for i in (2, 3))
     found = {"nouns": len(asked)}
-    changes = {"row of the noun": [noun], "row of the verb": [verb], "both": [noun, verb]}
+    changes = {
+        "row of the noun": [at_noun],
+        "row of the verb": [at_verb],
+        "both": [at_noun, at_verb],
+    }
     for name, places in changes.items():
         changed = memory.rows.clone()
         for place in places:
