@@ -96,8 +96,14 @@ def n_steps(arm: str, lengths: tuple[int, int], seed: int) -> int:
     return induction.EXPERIMENT.n_steps if (arm, lengths, seed) == (EIGHT, SHORT, 0) else 1000
 
 
-def trained(arm: str, lengths: tuple[int, int], seed: int) -> Repeater:
-    """Train one model as ``trial`` does: the average of its weights is what is kept."""
+def trained(
+    arm: str, lengths: tuple[int, int], seed: int, steps: int | None = None
+) -> Repeater:
+    """Train one model as ``trial`` does: the average of its weights is what is kept.
+
+    It has ``steps`` steps, or if none are given, those of ``n_steps``.
+    """
+    steps = n_steps(arm, lengths, seed) if steps is None else steps
 
     def draw(generator: torch.Generator) -> Batch:
         drawn = repetition.draw(
@@ -115,7 +121,7 @@ def trained(arm: str, lengths: tuple[int, int], seed: int) -> Repeater:
         learning_rate=float(induction.EXPERIMENT.rates[0]),
         schedule=lambda step: min(1.0, (step + 1) / induction.EXPERIMENT.warm),
     )
-    for _ in islice(training, n_steps(arm, lengths, seed)):
+    for _ in islice(training, steps):
         average.update_parameters(model)
     kept: Any = average.module
     return kept.requires_grad_(False)
@@ -158,12 +164,13 @@ def raised(model: Repeater, drawn: repetition.Sequences) -> list[float]:
 
 
 @torch.no_grad()
-def measured(key: tuple[str, int, int, int]) -> dict[str, Any]:
+def measured(key: tuple[str, int, int, int], steps: int | None = None) -> dict[str, Any]:
     """Train one model and measure it: arm, shortest and longest block, seed."""
     arm, shortest, longest, seed = key
     lengths = (shortest, longest)
+    steps = n_steps(arm, lengths, seed) if steps is None else steps
     with torch.enable_grad():
-        model = trained(arm, lengths, seed)
+        model = trained(arm, lengths, seed, steps)
     layer, by_length = model.layers[-1], {}
     usual = blind_weights(layer, model, lengths)
     for length in range(shortest, longest + 1):
@@ -174,7 +181,7 @@ def measured(key: tuple[str, int, int, int]) -> dict[str, Any]:
         by_length[str(length)] = [round(own, 4), round(blind, 4)]
     mixed = sequences(4 * N_SEQUENCES, lengths, seed=40_000)
     found: dict[str, Any] = {
-        "steps": n_steps(arm, lengths, seed),
+        "steps": steps,
         "score": round(induction.EXPERIMENT.score(model, ARMS[arm].draw), 6),
         "by length": by_length,
         "raised": [round(logits, 4) for logits in raised(model, mixed)],

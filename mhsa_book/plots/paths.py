@@ -14,9 +14,6 @@ OTHER = style.SERIES[5]
 BOX, LANE = 0.36, 0.52
 """Inches: the height of a box, and from one head to the next."""
 
-ASIDE = 0.08
-"""Inches by which two arrows into one box stand apart."""
-
 TEXTS, HEADS, SUM, WIRES, LATER, LOGITS = 0.1, 1.75, 3.05, 4.15, 5.55, 6.75
 """Inches from the left of the picture to each column of boxes."""
 
@@ -44,8 +41,10 @@ def path_patch(heads: Sequence[str], patched: str, wire: str) -> None:
     bottom = rows[-1] + LANE
     middle = (rows[0] + bottom) / 2
     _earlier(ax, heads, rows, bottom, middle)
-    places = dict(zip(READS, (middle - LANE, middle, middle + LANE), strict=True))
-    _later(ax, places, wire, bottom, middle)
+    # The patched wire comes first, so that its path from above crosses nothing.
+    wires = [wire, *(other for other in READS if other != wire)]
+    places = dict(zip(wires, (middle - LANE, middle, middle + LANE), strict=True))
+    _later(ax, places, bottom, middle)
     _patch(ax, patched, above, places[wire])
 
 
@@ -73,14 +72,11 @@ def _earlier(
     _text(ax, (HEADS + SUM) / 2, bottom - 0.13, "token, position")
 
 
-def _later(
-    ax: Any, places: dict[str, float], patched: str, bottom: float, middle: float
-) -> None:
+def _later(ax: Any, places: dict[str, float], bottom: float, middle: float) -> None:
     """What the later layer reads, and what goes past it."""
     for wire, place in places.items():
         _box(ax, WIRES, place, 0.85, READS[wire])
-        read = place + ASIDE * (wire == patched)
-        _arrow(ax, (SUM + 0.55, read), (WIRES, read))
+        _arrow(ax, (SUM + 0.55, place), (WIRES, place))
         _arrow(ax, (WIRES + 0.85, place), (LATER, middle))
     _box(ax, LATER, middle, 0.75, "layer 1")
     _box(ax, LOGITS, middle, 0.7, "logits")
@@ -94,10 +90,10 @@ def _patch(ax: Any, patched: str, above: float, place: float) -> None:
     _box(ax, TEXTS, above, 1.0, "other text", patch=True)
     _box(ax, HEADS, above, 0.75, patched, patch=True)
     _arrow(ax, (TEXTS + 1.0, above), (HEADS, above), patch=True)
-    turn, into = WIRES - 0.3, place - ASIDE
-    corners = (HEADS + 0.75, turn, turn), (above, above, into)
+    turn, into = WIRES + 0.425, place - BOX / 2
+    corners = (HEADS + 0.75, turn, turn), (above, above, into - 0.2)
     ax.plot(*corners, color=OTHER, linestyle="--", linewidth=2.2)
-    _arrow(ax, (turn, into), (WIRES, into), patch=True)
+    _arrow(ax, (turn, into - 0.2), (turn, into), patch=True)
     said = f"in place of this text's {patched}"
     _text(ax, turn + 0.12, above, said, ha="left")
 

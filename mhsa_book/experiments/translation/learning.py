@@ -1,8 +1,8 @@
 """Train an encoder-decoder to translate between the two made-up languages.
 
-Fresh sentences in every step, so nothing can be learned by heart but the languages. The first
-word of a translation is the speaker's choice and costs ``language.CHOICE`` at best; every later
-word is decided, and costs nothing once it is known.
+Sentences are drawn in every step. The language is small, so that short ones come up again. The
+first word of a translation is the speaker's choice and costs ``language.CHOICE`` at best; every
+later word is decided, and costs nothing once it is known.
 """
 
 import torch

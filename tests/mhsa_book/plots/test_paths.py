@@ -1,5 +1,7 @@
 """The patched path of a diagram leaves the other text and ends where it is read."""
 
+from itertools import pairwise
+
 import pytest
 from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation
@@ -59,3 +61,27 @@ def test_every_head_and_the_embedding_write_into_the_sum_and_every_wire_reads_it
     starts = [a for a in arrows(ax, dashed=False) if a.xyann[0] == pytest.approx(right)]
     assert len(ends) == len(HEADS) + 1
     assert len(starts) == len(WIRES) + 1  # and the logits
+
+
+def side(a, b, point):
+    return (b[0] - a[0]) * (point[1] - a[1]) - (b[1] - a[1]) * (point[0] - a[0])
+
+
+def cross(one, other):
+    """Whether two straight pieces have a point in common that is an end of neither."""
+    return all(
+        side(*of, start) * side(*of, end) < -1e-9
+        for of, (start, end) in ((one, other), (other, one))
+    )
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_no_two_paths_cross(wire):
+    plots.path_patch(HEADS, "L0H2", wire)
+    (ax,) = drawn().axes
+    pieces = [(a.xyann, a.xy) for dashed in (True, False) for a in arrows(ax, dashed)]
+    for line in ax.lines:
+        corners = [tuple(corner) for corner in line.get_xydata()]
+        pieces += pairwise(corners)
+    assert len(pieces) > 15
+    assert not [(a, b) for a in pieces for b in pieces if cross(a, b)]
