@@ -12,6 +12,7 @@ in float32. A server often keeps fewer: a cache in 8 bits takes half.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from textwrap import wrap
 
 from mhsa_lib import checks
 
@@ -19,7 +20,7 @@ KINDS = {
     "global": "keeps every token and reads every token",
     "chosen": "keeps every token and reads a few that an indexer chooses",
     "merged": "keeps one entry for many tokens and reads every entry",
-    "merged, chosen": "keeps one entry for a few tokens and reads entries that are chosen",
+    "merged+chosen": "keeps one entry for a few tokens and reads entries that are chosen",
     "borrowed": "keeps a window and reads entries that an earlier layer keeps",
     "window": "keeps and reads the last tokens only",
     "state": "keeps a matrix of fixed size instead of tokens",
@@ -108,6 +109,24 @@ class Model:
             yield kind, len(list(run))
 
 
+def describe(model: Model) -> str:
+    """The words of a model, a line for each, for a page.
+
+    >>> print(describe(find("gpt-oss-120b")))  # doctest: +ELLIPSIS
+    gpt-oss-120b (2025-08), made for 131,072 tokens
+      layers     18 global, 18 window
+      heads      64 query heads, 8 KV heads of 64
+      ...
+    """
+    layers = ", ".join(f"{n} {kind}" for kind, n in model.counts().items())
+    words = {"layers": layers, "heads": model.heads, "positions": model.positions}
+    words |= {"chosen": model.chooses, "besides": model.extras}
+    lines = [f"{model.name} ({model.published}), made for {model.longest:,} tokens"]
+    for name, text in words.items():
+        lines += wrap(f"  {name:11}{text}", 86, subsequent_indent=" " * 13)
+    return "\n".join(lines)
+
+
 def _every(n_layers: int, period: int, last: Layer, others: Layer) -> tuple[Layer, ...]:
     """Every ``period``-th layer is ``last``, counted from one."""
     return tuple(others if (i + 1) % period else last for i in range(n_layers))
@@ -144,9 +163,9 @@ _K3_LATENT = Layer("global", per_entry=512 + 64)
 _GLM_OWN = Layer("chosen", per_entry=512 + 64 + 128)
 _GLM_SHARED = Layer("chosen", per_entry=512 + 64)
 _V4_WINDOW = Layer("window", per_window_token=512, window=128)
-_V4_CSA = Layer("merged, chosen", 512 + 128, merge=4, per_window_token=512, window=128)
+_V4_CSA = Layer("merged+chosen", 512 + 128, merge=4, per_window_token=512, window=128)
 _V4_HCA = Layer("merged", 512, merge=128, per_window_token=512, window=128)
-_V41_PAIRS = Layer("merged, chosen", 512 + 128, merge=2, per_window_token=512, window=128)
+_V41_PAIRS = Layer("merged+chosen", 512 + 128, merge=2, per_window_token=512, window=128)
 _V41_TOKENS = Layer("chosen", 512 + 128, per_window_token=512, window=128)
 _V41_BORROWS = Layer("borrowed", per_window_token=512, window=128)
 _V41_OWNERS = {2: _V41_PAIRS, 8: _V41_PAIRS, 14: _V41_PAIRS, 20: _V41_TOKENS}
@@ -249,7 +268,7 @@ MODELS = (
         "states: none; global: a quarter of the width, base 10,000,000",
         "nothing",
         "RMSNorm on queries and keys; an output gate in every layer (gated delta rule)",
-        f"{_TF}; float32 states: mamba_ssm_dtype of config.json",
+        f"{_TF}; float32 states, base, longest sequence: config.json of its family",
     ),
     Model(
         "DeepSeek-V4-Flash",

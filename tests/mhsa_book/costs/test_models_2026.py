@@ -238,7 +238,7 @@ def test_transformers_keeps_what_the_rule_says(name):
     ours = replace(find(name), layers=find(name).layers[:n_layers])
     asking = sum(2 * layer.per_window_token for layer in ours.layers)
     assert sum(held.values()) == ours.kept_bytes(n) - asking
-    csa = ours.counts().get("merged, chosen", 0)
+    csa = ours.counts().get("merged+chosen", 0)
     assert overlap == csa * 4 * (512 + 128) * 2 * 2
     del built, cache
     gc.collect()
