@@ -84,7 +84,7 @@ def _gib(model: Model, lengths: Mapping[str, int]) -> str:
 def _cell(ax: Any, kind: str, x: float, y: float) -> None:
     """A frame and the filled height in it; a dot says chosen, a disc is a state."""
     dashes = (0, (1.5, 1)) if kind == "borrowed" else "solid"
-    frame = {"edgecolor": style.FAINT, "linewidth": 0.6, "linestyle": dashes}
+    frame: dict[str, Any] = {"edgecolor": style.FAINT, "linewidth": 0.6, "linestyle": dashes}
     ax.add_patch(Rectangle((x + 0.08, y + 0.08), 0.84, 0.84, facecolor="none", **frame))
     if kind == "state":
         ax.add_patch(Circle((x + 0.5, y + 0.5), 0.3, facecolor=COLOUR[kind], linewidth=0))
