@@ -81,7 +81,7 @@ def _gib(model: Model, lengths: Mapping[str, int]) -> str:
     return " · ".join(said) + " GiB"
 
 
-def _cell(ax: Any, kind: str, x: float, y: float) -> None:
+def _cell(ax: Any, kind: str, x: float | int, y: float | int) -> None:
     """A frame and the filled height in it; a dot says chosen, a disc is a state."""
     dashes = (0, (1.5, 1)) if kind == "borrowed" else "solid"
     frame: dict[str, Any] = {"edgecolor": style.FAINT, "linewidth": 0.6, "linestyle": dashes}
@@ -98,6 +98,6 @@ def _cell(ax: Any, kind: str, x: float, y: float) -> None:
         ax.add_patch(Circle((x + 0.5, middle), 0.13, facecolor=style.INK, linewidth=0))
 
 
-def _text(ax: Any, x: float, y: float, said: str, **look: Any) -> None:
+def _text(ax: Any, x: float | int, y: float | int, said: str, **look: Any) -> None:
     look = {"fontsize": style.TEXT, "color": style.INK, "va": "center"} | look
     ax.text(x, y, style.label(said, longest=48), parse_math=False, **look)
