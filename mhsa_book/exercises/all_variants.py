@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from mhsa_book import examples
-from mhsa_book.costs import variant_costs
+from mhsa_book.costs import models_2026, variant_costs
 from mhsa_book.exercises.kinds import Exercise, OpenAnswer, Value
 from mhsa_lib import variants
 from mhsa_lib.attention import MultiHeadAttention
@@ -32,6 +32,15 @@ def smaller() -> set[str]:
 def equal_latent() -> int:
     """The latent, beside a rotated key of 64, with the cache of 8 key heads of 128."""
     return sum(COSTS["GQA"].cached.values()) - 64
+
+
+def crossing() -> int:
+    """The shortest sequence, in thousands of tokens, of which K3 keeps less than gpt-oss."""
+    kimi, gpt_oss = (models_2026.find(name) for name in ("Kimi K3", "gpt-oss-120b"))
+    thousands = 1
+    while kimi.kept_bytes(1000 * thousands) >= gpt_oss.kept_bytes(1000 * thousands):
+        thousands += 1
+    return thousands
 
 
 def _fault_of_disguise(disguised: Any) -> str:
@@ -82,6 +91,14 @@ EXERCISES: dict[str, Exercise] = {
             2048: "The rotated key needs its 64, too.",
             960: "A token of grouped heads leaves a key and a value.",
             4096: "That is the width of the model.",
+        },
+    ),
+    "crossing": Value(
+        crossing,
+        because="What a state costs at the start, divided by what it saves with every token.",
+        wrong={
+            0: "A state takes its bytes from the first token on.",
+            17: "K3 keeps bytes for every token, too: divide by the difference.",
         },
     ),
     "disguised": OpenAnswer(_fault_of_disguise, because="Another class, the same function."),

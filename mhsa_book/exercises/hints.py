@@ -597,6 +597,11 @@ HINTS = {
         "2,048. Latent attention leaves d_latent + 64.",
         "2 * 8 * 128 - 64",
     ),
+    "crossing": (
+        "find(name).kept_bytes(n) is the number of bytes. Which model starts higher?",
+        "Try n = 1,000, 2,000, 3,000, … until K3 is below.",
+        "min(n for n in range(1, 200) if kimi.kept_bytes(1000 * n) < oss.kept_bytes(1000 * n))",
+    ),
     "disguised": (
         "At which setting is a variant plain attention? Its docstring says: Is MHA when.",
         "Grouped attention with as many heads of keys as of queries has the same parameters.",

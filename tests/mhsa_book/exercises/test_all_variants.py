@@ -33,6 +33,14 @@ def test_1984_columns_are_as_much_as_eight_heads():
     assert "a key and a value" in check("equal_latent", 8 * 128 - 64).text
 
 
+def test_states_are_paid_back_after_49_thousand_tokens():
+    fixed = 69 * (96 * 128 * 128 * 4 + 3 * 96 * 128 * 4 * 2) - 18 * 128 * 2 * 8 * 64 * 2
+    saved = 18 * 2 * 8 * 64 * 2 - 24 * 576 * 2  # bytes of every further token
+    assert 48_000 < fixed / saved < 49_000
+    assert check("crossing", 49)
+    assert "divide by the difference" in check("crossing", 17).text
+
+
 def pair():
     plain = examples.random_attention()
     other = GroupedQueryAttention(12, 3, 3)
