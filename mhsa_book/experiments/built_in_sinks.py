@@ -50,8 +50,8 @@ NUMBERS = (-8, -4, -2, 0, 2, 4, 8, 12)
 PREDICTIONS = (
     "With one number a head the loss rises by less than a quarter of what it rises by without "
     "the token, on average over the passages of each half.",
-    "With the numbers of other heads it rises by more than with the right ones; the interval of "
-    "the difference, passage by passage, lies above 0.",
+    "With the numbers of other heads it rises by more than with the right ones; the interval "
+    "of the difference, passage by passage, lies above 0.",
     "The best single number for all heads leaves less than a quarter of the rise as well.",
     "The best single number is -2, 0, 2 or 4.",
     "With -8 the loss is within 0.3 nats of what it is without the token: such a sink takes "
@@ -75,7 +75,7 @@ WAYS = (AS_ALWAYS, THROWN_OUT, KEPT, A_HEAD, DEALT, *map(number, NUMBERS))
 
 @contextmanager
 def sinks(lm: LanguageModel, numbers: Tensor, start: int) -> Iterator[None]:
-    """Replace the first token by sinks, for queries from ``start`` on; numbers (layer, head)."""
+    """From query ``start`` on, put sinks in the first token's place: numbers (layer, head)."""
     layers = iter(numbers)
 
     def take_part(scores: Tensor) -> Tensor:
@@ -91,7 +91,7 @@ def sinks(lm: LanguageModel, numbers: Tensor, start: int) -> Iterator[None]:
 
 
 def mean_scores(lm: LanguageModel, text: str) -> Tensor:
-    """What the tokens of the second half score the first token with, on average: (layer, head)."""
+    """The mean score of the first token by tokens of the second half: (layer, head)."""
     found: list[Tensor] = []
 
     def look(scores: Tensor) -> Tensor:
