@@ -61,13 +61,13 @@ PREDICTIONS = (
 )
 
 
-def number(value: float) -> str:
+def number(value: int) -> str:
     """Name the way in which all heads have the same number.
 
     >>> number(4)
     'all heads 4'
     """
-    return f"all heads {value:g}"
+    return f"all heads {value}"
 
 
 WAYS = (AS_ALWAYS, THROWN_OUT, KEPT, A_HEAD, DEALT, *map(number, NUMBERS))

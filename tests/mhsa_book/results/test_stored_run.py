@@ -58,7 +58,7 @@ def test_a_missing_file_names_its_script(tmp_path):
         stored_run.read(Small, tmp_path / "small.json", "small")
 
 
-@pytest.mark.parametrize("change", ({"more": 1}, {"found": None}))
+@pytest.mark.parametrize("change", [{"more": 1}, {"found": None}])
 def test_other_fields_are_refused(tmp_path, change):
     fields = {"predictions": [], "found": {}} | change
     file = tmp_path / "small.json"
