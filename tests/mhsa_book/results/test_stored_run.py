@@ -42,7 +42,7 @@ def test_a_run_comes_back(tmp_path):
 
 def test_an_entry_has_its_own_line(tmp_path):
     stored_run.write(RUN, tmp_path / "small.json")
-    assert len((tmp_path / "small.json").read_text(encoding=encoding="utf-8").splitlines()) == 3
+    assert len((tmp_path / "small.json").read_text(encoding="utf-8").splitlines()) == 3
 
 
 def test_what_is_too_large_leaves_the_old_file(tmp_path):
@@ -62,7 +62,8 @@ def test_a_missing_file_names_its_script(tmp_path):
 def test_other_fields_are_refused(tmp_path, change):
     fields = {"predictions": [], "found": {}} | change
     file = tmp_path / "small.json"
-    file.write_text(json.dumps({k: v for k, v in fields.items() if v is not None}), encoding="utf-8")
+    stored = {name: value for name, value in fields.items() if value is not None}
+    file.write_text(json.dumps(stored), encoding="utf-8")
     with pytest.raises(ValueError, match="it holds exactly"):
         stored_run.read(Small, file, "small")
 
