@@ -10,10 +10,6 @@ from typing import Any
 
 FILE = Path(__file__).parent / "data" / "kernels_on_a_gpu.json"
 
-WRITTEN_OUT, CHOSEN = "all weights written", "SDPA, as it chooses"
-TENSOR, FLEX, VARLEN = "SDPA, boolean tensor", "FlexAttention", "varlen_attn"
-OURS, OURS_IN_BLOCKS = "ours", "ours, in blocks"
-
 
 @dataclass(frozen=True)
 class Row:
@@ -87,7 +83,7 @@ class Measured:
     ) -> dict[str, list[float]]:
         """Columns for a table with a row for each of ``ways``: ms, MB, and error times 10⁴.
 
-        >>> kept().columns("window", 16_384, (TENSOR, FLEX))["ms"]
+        >>> kept().columns("window", 16_384, ("SDPA, boolean tensor", "FlexAttention"))["ms"]
         [14.77, 1.052]
         """
         rows = self.of(need, n_key, batch)
