@@ -16,7 +16,7 @@ from tools.build.notebooks import notebooks
 ALL = {path.stem: path for path in notebooks()}
 
 CPU = {"15_what_it_costs", "16_fused", "17_the_benchmark", "18_the_cache"}
-CPU |= {"20_heads_across_devices", "27_all_variants_side_by_side"}
+CPU |= {"20_heads_across_devices", "27_all_variants_side_by_side", "lab_12_kernels_on_a_cpu"}
 CPU |= {name for name in ALL if name.startswith("a3_guide_")}
 """They measure the CPU, run processes of it, or show what it does; their first cell says so."""
 

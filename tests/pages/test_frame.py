@@ -101,7 +101,7 @@ def test_the_first_screen_shows_what_a_model_says_and_where_a_head_looks(
 def test_on_a_phone_a_figure_keeps_readable_words(tab, served, colours):
     tab.set_viewport_size(PHONE)
     tab.emulate_media(color_scheme=colours)
-    tab.goto(f"{served}/notebooks/17_the_benchmark.html", wait_until="load")
+    tab.goto(f"{served}/notebooks/lab_12_kernels_on_a_cpu.html", wait_until="load")
     settle(tab)
     tab.wait_for_function(f"document.documentElement.dataset.theme === '{colours}'")
     figure, picture = "#fig-benchmark-lost", "#fig-benchmark-lost img"

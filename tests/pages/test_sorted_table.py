@@ -4,7 +4,7 @@ import pytest
 
 from tools.check.browser import PHONE, settle
 
-PAGE = "notebooks/17_the_benchmark.html"
+PAGE = "notebooks/lab_12_kernels_on_a_cpu.html"
 
 
 @pytest.fixture
