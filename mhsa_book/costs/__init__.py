@@ -1,8 +1,9 @@
 """Parameters, FLOPs and bytes by formula, and the sizes and machines that they are put in.
 
 ``formulas`` are those of plain attention, ``variant_costs`` of all variants. Real models are in
-``configurations``, what limits a stage in ``roofline``, what limits all of them together in
-``whole_model``, how fast a machine is in ``hardware``. ``tiles`` counts what a fused loop
+``configurations``, those of 2026, which differ from layer to layer, in ``models_2026``. What
+limits a stage is in ``roofline``, what limits all of them together in ``whole_model``, how fast
+a machine is in ``hardware``. ``tiles`` counts what a fused loop
 moves, ``sharing`` what each of several ranks holds and sends.
 """
 
