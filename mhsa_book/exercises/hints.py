@@ -587,6 +587,21 @@ HINTS = {
         "A step counts if that place is in the needle and holds the token that is written.",
         "Collect the tokens of these steps in a set, and divide by the needle's set.",
     ),
+    "window_reach": (
+        "How far back does one layer reach? A window counts the own token.",
+        "The token 127 back has itself gathered from 127 further back, one layer below.",
+        "40 * (128 - 1)",
+    ),
+    "state_break_even": (
+        "A state of float32 has 4 bytes a number, and there is one for each head.",
+        "A token leaves 576 numbers of 2 bytes. How many tokens leave as much as a state?",
+        "math.ceil(4 * 32 * 128 * 128 / (2 * 576))",
+    ),
+    "summaries": (
+        "Leave out the tokens at the end that do not fill a block: len(v) // m * m.",
+        "unflatten(0, (-1, m)) makes blocks of m rows; the weights sum to 1 over dimension 1.",
+        "(gate.softmax(1) * v).sum(1), with both cut into blocks.",
+    ),
     "smaller_caches": (
         "What does plain attention leave of a token? 2 · 4,096 numbers.",
         "sum(cost.cached.values()) of each, in the table.",
