@@ -67,7 +67,7 @@ def block_table(requests: Mapping[str, PagedCache]) -> None:
         left += side * GAP
     for page, share in enumerate(filled):
         x = margin + width * page
-        inside = {"facecolor": owner[page], "edgecolor": "none", "alpha": 0.75}
+        inside: Any = {"facecolor": owner[page], "edgecolor": "none", "alpha": 0.75}
         ax.add_patch(Rectangle((x, low), width * share, HIGH, **inside))
         ax.add_patch(Rectangle((x, low), width, HIGH, fill=False, edgecolor=style.INK))
         _text(ax, x + width / 2, low + HIGH / 2, str(page))
