@@ -42,8 +42,16 @@ def waits(steps: Mapping[str, Mapping[str, float]], measured: Mapping[str, float
             at = names.index(name)
             look = {"hatch": HATCHES[at % 4], "edgecolor": style.INK, "linewidth": 0.8}
             ax.barh(row, share, height=0.8, color=style.SERIES[at % 8], **look)
-            text = f" {style.label(name, longest=24)} {share:.0%}"
-            ax.text(share, row, text, va="center", fontsize=style.TEXT, parse_math=False)
+            paper = {"facecolor": style.PAPER, "edgecolor": "none", "pad": 0.8}
+            ax.text(
+                share + 0.006 * most,
+                row,
+                style.label(name, longest=24) + f" {share:.0%}",
+                bbox=paper,
+                va="center",
+                fontsize=style.TEXT,
+                parse_math=False,
+            )
             row += 1
         row += 1
     ax.axvline(1, color=style.INK, linewidth=1.2, linestyle="--")
