@@ -19,50 +19,53 @@ from mhsa_lib import checks
 class Model:
     """The attention of a model, the width of its feed-forward part, and its words.
 
-    >>> sum(LLAMA_8B.parameters().values())
-    8030261248
+    A ``tied`` model uses one table of words at both ends.
+
+    >>> sum(LLAMA_8B.parameters().values()), sum(SMOLLM2.parameters().values())
+    (8030261248, 134515008)
     """
 
     attention: configurations.Configuration
     d_ff: int
     vocabulary: int
+    tied: bool = False
 
     def parameters(self) -> dict[str, int]:
-        """Learned numbers, with tables of words at both ends of their own."""
+        """Learned numbers; the embedding of a tied model counts as its unembedding."""
         some, table = self.attention, self.attention.d_model * self.vocabulary
         return {
             "attention": some.layers * sum(some.parameters().values()),
             "feed-forward": some.layers * 3 * some.d_model * self.d_ff,
             "norms": (2 * some.layers + 1) * some.d_model,
-            "embedding": table,
+            "embedding": 0 if self.tied else table,
             "unembedding": table,
         }
 
-    def prompt(self, n_tokens: int, *, batch: int = 1) -> dict[str, Work]:
-        """Work of a prompt in 16 bits; a token looks at itself and those before it.
+    def prompt(self, n_tokens: int, *, batch: int = 1, itemsize: int = 2) -> dict[str, Work]:
+        """Work of a prompt, in 16 bits or others; a token attends to those up to itself.
 
         >>> work = LLAMA_8B.prompt(4096)
         >>> round(work["scores + mix"].flops / sum(each.flops for each in work.values()), 3)
         0.071
         """
-        work = self._work(n_tokens, n_tokens, batch)
+        work = self._work(n_tokens, n_tokens, batch, itemsize)
         pairs = work["scores + mix"]
         seen = pairs.flops * (n_tokens + 1) // (2 * n_tokens)
         return work | {"scores + mix": Work(seen, pairs.bytes)}
 
-    def token(self, n_key: int, *, batch: int = 1) -> dict[str, Work]:
-        """Work of one new token of every sequence in 16 bits, the last of ``n_key``.
+    def token(self, n_key: int, *, batch: int = 1, itemsize: int = 2) -> dict[str, Work]:
+        """Work of one new token of every sequence, the last of ``n_key``, in 16 bits or others.
 
         >>> round(sum(each.bytes for each in LLAMA_8B.token(1024).values()) / 1e9, 1)
         15.1
         """
-        return self._work(1, n_key, batch)
+        return self._work(1, n_key, batch, itemsize)
 
-    def _work(self, n_query: int, n_key: int, batch: int) -> dict[str, Work]:
+    def _work(self, n_query: int, n_key: int, batch: int, itemsize: int = 2) -> dict[str, Work]:
         checks.positive(n_query=n_query, n_key=n_key, batch=batch)
         some, tokens = self.attention, batch * n_query
         sizes: dict[str, Any] = {"n_kv_heads": some.n_kv_heads, "d_head": some.d_head}
-        sizes |= {"n_key": n_key, "batch": batch}
+        sizes |= {"n_key": n_key, "batch": batch, "itemsize": itemsize}
         stages = roofline.stages(n_query, some.d_model, some.n_heads, **sizes)
         maps = stages["project"] + stages["W_O"]
         wide = 3 * some.d_model * self.d_ff
@@ -71,8 +74,10 @@ class Model:
         return {
             "W_Q to W_O": times(maps, some.layers),
             "scores + mix": times(stages["scores + mix"], some.layers),
-            "feed-forward": times(Work(2 * tokens * wide, 2 * moved), some.layers),
-            "unembedding": Work(2 * batch * words, 2 * (words + batch * self.vocabulary)),
+            "feed-forward": times(Work(2 * tokens * wide, itemsize * moved), some.layers),
+            "unembedding": Work(
+                2 * batch * words, itemsize * (words + batch * self.vocabulary)
+            ),
         }
 
 
@@ -99,3 +104,11 @@ def tokens_per_second(
 
 LLAMA_8B = Model(configurations.find("Llama 3.1 8B"), d_ff=14_336, vocabulary=128_256)
 """Llama 3.1 8B; Llama 3 8B has the same sizes."""
+
+SMOLLM2 = Model(
+    configurations.Configuration("SmolLM2-135M", 30, 576, 9, 3, 64),
+    d_ff=1536,
+    vocabulary=49_152,
+    tied=True,
+)
+"""SmolLM2-135M, the language model of Parts I to III."""

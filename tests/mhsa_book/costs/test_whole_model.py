@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from mhsa_book.costs import configurations, whole_model
-from mhsa_book.costs.whole_model import LLAMA_8B
+from mhsa_book.costs.whole_model import LLAMA_8B, SMOLLM2
 from mhsa_lib import trace_ops
 from mhsa_lib.variants import GroupedQueryAttention
 
@@ -61,3 +61,29 @@ def test_a_batch_shares_weights_and_no_cache():
 def test_sizes_are_sizes(given):
     with pytest.raises(ValueError, match="=0 is not a size"):
         LLAMA_8B.prompt(**given)
+
+
+def test_a_token_of_smollm2_reads_its_own_numbers_once():
+    """In float32: all of them but the norms, and the cache, within the bytes of activations."""
+    learned = SMOLLM2.parameters()
+    assert sum(learned.values()) == 134_515_008
+    read = 4 * (sum(learned.values()) - learned["norms"])
+    read += SMOLLM2.attention.cache_bytes(300, itemsize=4)
+    assert read < total(SMOLLM2.token(300, itemsize=4), "bytes") < 1.01 * read
+
+
+def test_a_predicted_speed_is_bytes_over_bandwidth_below_the_ridge_and_flops_over_peak_above():
+    token, prompt = SMOLLM2.token(300, itemsize=4), SMOLLM2.prompt(300, itemsize=4)
+    slow, fast = (1e18, 12e9), (92e9, 1e18)  # one limit each
+    assert whole_model.tokens_per_second(token, 1, *slow) == pytest.approx(
+        12e9 / total(token, "bytes")
+    )
+    assert whole_model.tokens_per_second(prompt, 300, *fast) == pytest.approx(
+        300 * 92e9 / total(prompt, "flops")
+    )
+
+
+def test_bytes_of_a_number_change_bytes_and_no_flops():
+    two, four = SMOLLM2.token(300), SMOLLM2.token(300, itemsize=4)
+    assert total(four, "bytes") == 2 * total(two, "bytes")
+    assert total(four, "flops") == total(two, "flops")

@@ -4,6 +4,9 @@ import torch
 
 from mhsa_book import plots
 from mhsa_book.costs.roofline import Rates
+from mhsa_book.models import serving
+from mhsa_book.models.paged import PagedCache, Pool
+from mhsa_book.plots.block_table import block_table
 from mhsa_book.plots.circuit import Tells, circuit
 from mhsa_book.plots.points import points
 from mhsa_book.plots.three_attentions import KINDS, three_attentions
@@ -27,7 +30,20 @@ def experiment(names):
                 commit, "2026-01-31")  # fmt: skip
 
 
+def requests(n, size):
+    lm = small()
+    pool, ids = Pool(lm, n_pages=24, size=size), lm.ids("the cat sat on the mat and")
+    found = {}
+    for name in "ABCDE"[:n]:
+        found[f"visitor {name}"] = cache = PagedCache(pool)
+        start = cache.find_prefix(ids)
+        serving.step(lm, [(cache, [*ids[start:], *lm.ids(name.lower())])])
+    return found
+
+
 PICTURES = {
+    "block_table": lambda: block_table(requests(3, 4)),
+    "block_table, large": lambda: block_table(requests(5, 2)),
     "heat_map": lambda: plots.heat_map(torch.eye(3), TOKENS, title="identity"),
     "heads": lambda: plots.heads(torch.eye(3).expand(5, 3, 3), TOKENS),
     "layers_by_heads": lambda: plots.layers_by_heads(torch.eye(3).expand(6, 12, 3, 3)),
