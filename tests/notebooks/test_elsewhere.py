@@ -26,7 +26,7 @@ ALWAYS = {"05_attend", "11_heads_of_a_real_model"}
 KNOWN = {
     # FLOPs by wire: the recorder tells views by the memory they share, which a twin cannot say
     "22_overlap": ("22-047",),
-    "24_compose_dynamically": ("24-038",),
+    "lab_19_compose": ("lab19-101",),
 }
 
 MOVED = [name for name in ALL if name not in CPU]
