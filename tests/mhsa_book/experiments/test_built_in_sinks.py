@@ -36,7 +36,7 @@ def test_the_weights_are_those_of_a_softmax_with_sinks(lm):
     others = usual["scores"].clone()
     others[..., start:, 0] = -torch.inf
     later = (..., slice(start, None), slice(None))
-    causal = torch.ones(others.shape[-2:], dtype=torch.bool).tril()
+    causal = torch.ones(1, 1, *others.shape[-2:], dtype=torch.bool).tril()
     wanted = softmax_with_sinks(others, numbers[0], causal)
     assert_close(found["weights"][later], wanted[later], atol=1e-5, rtol=1e-5)
     assert_close(found["weights"][..., :start, :], usual["weights"][..., :start, :])

@@ -259,7 +259,8 @@ def test_what_is_stored_is_read_whole_or_refused(tmp_path):
     results.save(STORED, file)
     assert results.kept(file) == STORED
     assert isinstance(results.kept(file), Found)
-    assert file.read_text(encoding="utf-8") == results.FILE.read_text(encoding="utf-8")
+    written, stored = (json.loads(f.read_text(encoding="utf-8")) for f in (file, results.FILE))
+    assert written == stored
     file.write_text(
         file.read_text(encoding="utf-8").replace('"date"', '"day"'), encoding="utf-8"
     )
