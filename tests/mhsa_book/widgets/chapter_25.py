@@ -10,6 +10,7 @@ CLASSES = "NormedSplit", "SigmoidAttend", "DifferentialAttend"
 IMPORTS = """
 import torch
 from torch import nn
+from torch.nn.functional import rms_norm
 from mhsa_lib import MultiHeadAttention, functional as F, masks, trace
 from mhsa_lib.shapes import HeadOutputs, Keys, Queries, Tokens, Values, Weights
 from mhsa_lib.stages import Attend, Split
