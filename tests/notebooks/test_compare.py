@@ -19,8 +19,9 @@ def test_every_pair_of_the_sanitise_file_is_read():
 @pytest.mark.slow  # two kernels; every comparison begins with the first of these notebooks
 def test_a_kernel_that_imports_another_copy_of_the_library_is_noticed(tmp_path, capfd):
     site, folder = tmp_path / "site", tmp_path / "notebooks"
-    (site / "mhsa_lib").mkdir(parents=True)
-    (site / "mhsa_lib" / "__init__.py").touch()
+    for package in compare.PACKAGES:
+        (site / package).mkdir(parents=True)
+        (site / package / "__init__.py").touch()
     folder.mkdir()
     nbformat.write(compare.probe(site), folder / "right.ipynb")
     nbformat.write(compare.probe(ROOT), folder / "wrong.ipynb")
