@@ -76,5 +76,5 @@ def test_a_plain_notebook_reads_well_and_runs_whole(lab, path):
     assert [cell["id"] for cell in ran if cell.get("execution_count", 0) is None] == []
     outputs = [(cell["id"], out) for cell in ran for out in cell.get("outputs", [])]
     assert [(id, out) for id, out in outputs if out["output_type"] == "error"] == []
-    assert len(outputs) >= len(code) // 2
+    assert len(outputs) >= (len(code) - folded) // 2  # checks are folded, and print nothing
     page.close()
