@@ -240,8 +240,9 @@ MODELS = (
         "96 query heads on a latent of 512 (MLA); states: 96 heads of 128 by 128",
         "none anywhere; 64 numbers beside the latent are kept and never rotated",
         "nothing",
-        "an output gate in every layer; a decay for each channel of a state (KDA)",
-        "config.json as read by NVIDIA/cudnn-frontend and FareedKhan-dev/kimi-k3-in-c, 2026",
+        "RMSNorm on the latents; an output gate in every layer (KDA)",
+        "config.json as read by NVIDIA/cudnn-frontend and FareedKhan-dev/kimi-k3-in-c, 2026; "
+        "norms as reported, not re-read",
     ),
     Model(
         "MiMo-V2-Flash",

@@ -191,5 +191,4 @@ def run(folder: Path, commit: str, n_processes: int = 1) -> Measured:
 if __name__ == "__main__":
     stored = run(Path("build/experiments"), running.predictions_commit(Path(__file__)))
     results.save("built_in_sinks", stored)
-    for prediction, came_true in zip(PREDICTIONS, verdicts(stored.found), strict=True):
-        print("true: " if came_true else "FALSE:", prediction)
+    running.report(PREDICTIONS, verdicts(stored.found))

@@ -437,5 +437,4 @@ def again(lm: LanguageModel, found: Found, way: str, n: int, at: int) -> float:
 if __name__ == "__main__":
     stored = run(Path("build/experiments"), running.predictions_commit(Path(__file__)))
     results.save(stored)
-    for prediction, came_true in zip(PREDICTIONS, verdicts(stored), strict=True):
-        print("true: " if came_true else "FALSE:", prediction)
+    running.report(PREDICTIONS, verdicts(stored))

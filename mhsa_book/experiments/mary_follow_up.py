@@ -157,7 +157,7 @@ def run() -> FollowedUp:
         {t: drawn(group, instead[t][MEAN]) for t, group in groups.items()},
     )
     machine = running.machine() | {"seconds": round(time.process_time() - begun)}
-    return FollowedUp((), datetime.date.today().isoformat(), machine, *found)
+    return FollowedUp(datetime.date.today().isoformat(), machine, *found)
 
 
 if __name__ == "__main__":

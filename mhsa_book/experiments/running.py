@@ -8,7 +8,7 @@ be committed before the first trial, and the commit is stored with the results.
 import datetime
 import platform
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import product
@@ -114,6 +114,17 @@ def predictions_commit(module: Path) -> str:
             f"it, then run."
         )
     return found
+
+
+def report(predictions: Sequence[str], verdicts: Sequence[bool]) -> None:
+    """Print every prediction after its verdict.
+
+    >>> report(["Few heads matter.", "All layers have one."], [True, False])
+    true:  Few heads matter.
+    FALSE: All layers have one.
+    """
+    for prediction, came_true in zip(predictions, verdicts, strict=True):
+        print("true: " if came_true else "FALSE:", prediction)
 
 
 def _git(module: Path, *arguments: str) -> str:

@@ -411,5 +411,4 @@ def run(folder: Path, commit: str, n_processes: int = 2) -> Found:
 if __name__ == "__main__":
     stored = run(Path("build/experiments"), running.predictions_commit(Path(__file__)))
     results.save(stored)
-    for prediction, came_true in zip(PREDICTIONS, verdicts(stored), strict=True):
-        print("true: " if came_true else "FALSE:", prediction)
+    running.report(PREDICTIONS, verdicts(stored))

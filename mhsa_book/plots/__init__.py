@@ -1,4 +1,4 @@
-"""Pictures of attention by matplotlib: heat maps, masks, pipelines, rooflines, benchmarks.
+"""Pictures of attention by matplotlib: heat maps, masks, pipelines, benchmarks.
 
 Every function draws one matplotlib figure and returns None: a notebook cell that ends in the
 call shows exactly that picture. ``plt.gcf()`` is the figure, to change or save it.
@@ -25,7 +25,6 @@ from mhsa_book.plots.ratios import memory as memory
 from mhsa_book.plots.ratios import ratios as ratios
 from mhsa_book.plots.removal import kept_heads as kept_heads
 from mhsa_book.plots.residual_stream import residual_stream as residual_stream
-from mhsa_book.plots.roof import roofline as roofline
 from mhsa_book.plots.signed import signed as signed
 from mhsa_book.plots.spread import seeds as seeds
 from mhsa_book.plots.squares import comparison_table as comparison_table
@@ -56,7 +55,6 @@ __all__ = [
     "profiles",
     "ratios",
     "residual_stream",
-    "roofline",
     "rotated",
     "seeds",
     "signed",

@@ -16,11 +16,10 @@ FILE = Path(__file__).parent / "data" / "mary_follow_up.json"
 
 @dataclass(frozen=True)
 class FollowedUp:
-    """The stored numbers, one a prompt.
+    """The stored numbers, one a prompt; nothing was predicted.
 
     Parameters
     ----------
-    predictions : none, because nothing was predicted
     date : of the run, as in 2026-01-31
     machine : where it ran, and seconds of processor
     stand_ins : for every template and way, what stands in for a head writes into the lead
@@ -31,7 +30,6 @@ class FollowedUp:
     drawn : for every template and six heads of the sixteen, the lead with them off
     """
 
-    predictions: tuple[str, ...]
     date: str
     machine: dict[str, Any]
     stand_ins: dict[str, dict[str, Numbers]]

@@ -27,7 +27,7 @@ def write(found: Any, file: Path) -> None:
 
 
 def read(kind: type[Run], file: Path, script: str) -> Run:
-    """Return the stored run, a dataclass with ``predictions``.
+    """Return the stored run, with its predictions as a tuple where it has some.
 
     Raises ``FileNotFoundError``, which names the script of ``mhsa_book.experiments`` that makes
     the file, and ``ValueError`` for fields that are unknown or missing.
@@ -37,4 +37,6 @@ def read(kind: type[Run], file: Path, script: str) -> Run:
             f"{file} is missing; run `python -m mhsa_book.experiments.{script}`."
         )
     stored = exactly(kind, json.loads(file.read_text(encoding="utf-8")), file.name)
-    return kind(**(stored | {"predictions": tuple(stored["predictions"])}))
+    if "predictions" in stored:
+        stored["predictions"] = tuple(stored["predictions"])
+    return kind(**stored)

@@ -3,7 +3,6 @@
 import torch
 
 from mhsa_book import plots
-from mhsa_book.costs.roofline import Rates
 from mhsa_book.models import serving
 from mhsa_book.models.paged import PagedCache, Pool
 from mhsa_book.plots.block_table import block_table
@@ -102,17 +101,6 @@ PICTURES = {
     ),
     "kept_heads": lambda: plots.kept_heads(made_up()),
     "kept_heads, one": lambda: plots.kept_heads(made_up(), ["greedy"]),
-    "roofline": lambda: plots.roofline(
-        {"here": Rates(100e9, 25e9), "there $x_": Rates(989e12, 4.8e12)},
-        {
-            f"a phase $_{phase} " + "x" * 60: {
-                f"a stage $_{i} " + "x" * 60: (0.5 * 3**i, 1e9 * 3 ** (i + phase))
-                for i in range(9)
-            }
-            for phase in range(3)
-        },
-    ),
-    "roofline, no points": lambda: plots.roofline({"here": Rates(100e9, 25e9)}),
     "three_attentions": lambda: three_attentions(
         dict(zip(KINDS, torch.eye(3).expand(3, 3, 3), strict=True)),
         TOKENS,

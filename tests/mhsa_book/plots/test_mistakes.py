@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from mhsa_book import plots
-from mhsa_book.costs.roofline import Rates
 from mhsa_lib import masks
 from tests.mhsa_book.models.small import small
 from tests.mhsa_book.plots.inputs import TOKENS, traced
@@ -65,9 +64,6 @@ WRONG = {
     "lengths": (lambda: plots.curves([1, 2], {"a": [1]}, "x", "y"), "1 values for 2"),
     "log": (lambda: plots.curves([1], {"a": [1]}, "x", "y", log="z"), "log='z' names no axes"),
     "no curve": (lambda: plots.curves([1], {}, "x", "y"), "ys is empty"),
-    "no roof": (lambda: plots.roofline({}), "roofs is empty"),
-    "no rate": (lambda: plots.roofline({"a": Rates(1.0, 1.0)}, {"x": {"softmax": (0.0, 1.0)}}),
-                r"'softmax' is \(0.0, 1.0\); both numbers have to be above 0"),
     "no head": (lambda: plots.path_patch(["L0H0"], "L0H1", "k"),
                 r"patched='L0H1' and wire='k' name no path; choose one of \['L0H0'\]"),
     "no such wire": (lambda: plots.path_patch(["L0H0"], "L0H0", "z"),
