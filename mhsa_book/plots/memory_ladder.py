@@ -12,12 +12,15 @@ MULTIPROCESSORS = 132
 """Of an H100 or H200 SXM. Each has its own shared memory and its own registers."""
 
 MEMORIES = (
-    ("registers", f"256 KB on each of {MULTIPROCESSORS} SMs", 2.0),
+    ("registers", f"256 KB on each of {MULTIPROCESSORS} SMs", 2.5),
     ("shared memory (SRAM)", f"228 KB on each of {MULTIPROCESSORS} SMs", 2.5),
     ("L2 cache", "50 MB for all of them", 3.0),
     ("HBM, the GPU's memory", "141 GB, 4.8 TB/s", 3.5),
 )
-"""Name, size, and inches of its box. Sources: NVIDIA's Hopper Tuning Guide, H200 data sheet."""
+"""Name, size, and inches of its box. Sources: NVIDIA's Hopper Tuning Guide, H200 data sheet.
+
+Registers and shared memory are about as large, so their boxes are equally wide.
+"""
 
 LEFT, RIGHT, HIGH, GAP = 1.9, 3.85, 0.62, 0.62
 """Inches: the middle of the boxes, words beside them, a box, and from one to the next."""

@@ -23,6 +23,13 @@ def test_every_memory_has_a_box_and_a_name(ax):
     assert all(name in texts and size in texts for name, size, _ in MEMORIES)
 
 
+def test_no_box_is_narrower_than_one_that_holds_less(ax):
+    registers, shared, cache, hbm = [
+        p.get_width() for p in ax.patches if isinstance(p, FancyBboxPatch)
+    ]
+    assert registers == shared < cache < hbm
+
+
 def test_the_bars_are_as_long_as_the_bytes(ax):
     bars = [p.get_width() for p in ax.patches if isinstance(p, Rectangle)]
     tables = 32 * 4 * 4096**2 * 2
