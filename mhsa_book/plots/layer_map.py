@@ -24,7 +24,7 @@ SHORT = {
     "state": "keeps a matrix of fixed size",
 }
 
-# The filled height says how much is kept, so that the picture needs no colours.
+# The filled height says the kind (it is not to scale), so the picture needs no colours.
 COLOUR = {
     "global": "#0b3c6f",
     "chosen": "#56b4e9",
