@@ -20,10 +20,10 @@ HIGHEST = 4.0
 
 RULES = {
     "softmax": "softmax",
-    "norm": "softmax after QK-norm",
-    "clip": "softmax after QK-clip",
+    "norm": "QK-norm",
+    "clip": "QK-clip",
     "sigmoid": "sigmoid",
-    "minus": "one map minus another",
+    "minus": "difference",
     "sink": "learned sink",
     "gate": "gate",
 }

@@ -14,10 +14,10 @@ const LOWEST = { minus: -0.5 };
 /** @type {Record<Rule, [title: string, what: string]>} */
 export const NAMES = {
   softmax: ["softmax", "shares out 1"],
-  norm: ["softmax after QK-norm", "the factor is gone"],
-  clip: ["softmax after QK-clip", `largest score ≤ τ = ${TAU}`],
+  norm: ["QK-norm", "the factor is gone"],
+  clip: ["QK-clip", `largest score ≤ τ = ${TAU}`],
   sigmoid: ["sigmoid", "key by key, bias −ln n"],
-  minus: ["one map minus another", "softmax − λ · flat map"],
+  minus: ["difference", "softmax − λ · flat map"],
   sink: ["learned sink", "one more key s, no value"],
   gate: ["gate", "hands over g times that"],
 };
