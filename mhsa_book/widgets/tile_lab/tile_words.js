@@ -1,7 +1,7 @@
 // @ts-check
 // What the loop does, in sentences.
 
-import { fixed, grouped } from "../shared/numbers.js";
+import { grouped } from "../shared/numbers.js";
 import { inBytes } from "./moved_bars.js";
 import { fastBytes, largestTile, together } from "./tiles.js";
 
@@ -50,12 +50,12 @@ export function lacksInWords(memory, { n, d_head }, put) {
  *   all: MovedByName) => string}
  */
 export function stepInWords({ n, tile }, { row, column, step, count }, all) {
-  const [stages, loop] = [all["five stages"], all["this loop"]].map(together);
+  const loop = together(all["this loop"]);
   const skipped = (n / tile) ** 2 - count;
   const less = skipped ? `, ${grouped(skipped)} are skipped` : "";
   return (
     `Tile ${grouped(step + 1)} of ${grouped(count)}${less}: keys and values ${span(column, tile)} `
-    + `are read, for queries ${span(row, tile)}. All in all the loop moves ${inBytes(loop)}, `
-    + `${fixed(loop / stages)} times what the five stages move.`
+    + `are read, for queries ${span(row, tile)}. All in all the loop moves ${inBytes(loop)} `
+    + "into the memory of its tiles."
   );
 }
