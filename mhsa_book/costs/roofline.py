@@ -160,15 +160,6 @@ def compute_bound_from(
     return sizes[found] if found < up_to else None
 
 
-def attainable(intensity: float, peak: float, bandwidth: float) -> float:
-    """The most FLOPs per second at that intensity.
-
-    >>> attainable(1.0, 989e12, 4.8e12) / 989e12 < 0.005
-    True
-    """
-    return min(peak, intensity * bandwidth)
-
-
 def seconds(work: Work, peak: float, bandwidth: float) -> float:
     """The least time for that work; real kernels need more.
 

@@ -86,7 +86,7 @@ EXERCISES: dict[str, Exercise] = {
     ),
     "state_break_even": Value(
         break_even,
-        because="4 · 32 · 128 · 128 bytes are what 1,821 tokens leave, 1,152 bytes each.",
+        because="1,820 latents have fewer than 4 · 32 · 128 · 128 bytes, and 1,821 have more.",
         wrong={
             ceil(STATE / LATENT / 2): "Four bytes a number in the state, two in the latent.",
             ceil(STATE / LATENT / 32): "There are 32 heads, with a matrix each.",

@@ -19,7 +19,7 @@ def position_one_turns_by_one(parts: Parts, setting: Setting) -> bool:
 
 
 def the_second_pair_turns_slower(parts: Parts, setting: Setting) -> bool:
-    """Print the angles of position 1 with d_head = 4: 1, and 1 divided by √10,000."""
+    """Print the angles of position 1 with d_head = 4: 1, and 1 divided by √base."""
     angle = parts.angles(torch.tensor([1]), 4, 2).flatten()[:2]
     return same(angle, torch.tensor([1.0, 0.01]))
 

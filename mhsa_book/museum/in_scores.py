@@ -66,7 +66,7 @@ def softmax_overflows(scores: Tensor, mask: Tensor) -> Tensor:
 
 @exhibit("softmax", stage="attend", symptom="worse", check=cheap_checks.rows_sum_to_one)
 def scaled_after_the_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """The weights are divided by a root too: a row sums to less than 1."""
+    """The weights are divided by the root of the number of keys: a row sums to less than 1."""
     scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     weights = torch.softmax(scores, dim=-1).masked_fill(~mask, 0.0)
     return weights / math.sqrt(weights.shape[-1])

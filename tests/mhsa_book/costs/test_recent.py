@@ -3,7 +3,7 @@
 import pytest
 from transformers import GptOssConfig, MiniMaxM2Config, Qwen3_5MoeTextConfig
 
-from mhsa_book.costs import recent
+from mhsa_book.costs import models_2026, recent
 
 THEIRS = {
     recent.GPT_OSS: GptOssConfig(),
@@ -37,3 +37,11 @@ def test_what_is_kept():
     assert recent.GPT_OSS.kept_bytes(n) == 18 * 2 * 8 * 64 * 2 * (n + 128)
     assert recent.MINIMAX_M2.cache_bytes(1) == 62 * 2 * 8 * 128 * 2
     assert recent.QWEN3_5.cache_bytes(1) == 10 * 2 * 2 * 256 * 2
+
+
+def test_both_tables_tell_the_same_of_a_model():
+    near, far = 10_000, 100_000
+    for model in (recent.GPT_OSS, recent.QWEN3_5):
+        layers = models_2026.find(model.name)
+        grows = layers.kept_bytes(far) - layers.kept_bytes(near)  # without windows and states
+        assert model.kept_bytes(far) - model.kept_bytes(near) == grows

@@ -10,7 +10,6 @@ from mhsa_book.costs import roofline
 from mhsa_book.costs.configurations import ACCELERATORS, find
 from mhsa_book.costs.roofline import (
     Work,
-    attainable,
     compute_bound_from,
     regime,
     ridge,
@@ -177,14 +176,6 @@ def test_ridges_of_the_accelerators():
     ridges = {a.name: ridge(a.peak["float16"], a.bandwidth) for a in ACCELERATORS}
     assert [round(value) for value in ridges.values()] == [206, 295, 378, 153, 201, 203]
     assert "bfloat16" not in ACCELERATORS[-1].peak
-
-
-def test_the_roof_is_the_lower_of_two_lines_that_meet_at_the_ridge():
-    peak, bandwidth = 989e12, 4.8e12
-    meet = ridge(peak, bandwidth)
-    assert attainable(meet, peak, bandwidth) == pytest.approx(peak)
-    assert attainable(2 * meet, peak, bandwidth) == peak
-    assert attainable(meet / 4, peak, bandwidth) == pytest.approx(peak / 4)
 
 
 def test_the_least_time_of_one_token_of_llama():
