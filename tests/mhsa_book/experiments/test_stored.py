@@ -7,11 +7,11 @@ import pytest
 from mhsa_book.experiments import (
     listing,
     planned,
-    running,
     translation,
 )
 from mhsa_book.experiments.__main__ import described, main
 from mhsa_book.experiments.repeating import again
+from mhsa_book.experiments.trials import trial
 from mhsa_book.results import run_files
 from mhsa_book.results.claims import Claim
 from tests.helpers.history import words_at
@@ -23,8 +23,8 @@ NAMES = [name for name in listing.names() if name not in PLANNED]
 each = pytest.mark.parametrize("name", NAMES)
 SWEEPS = ("enough_heads", "lookups", "one_lookup", "characters", "notes")
 compared = pytest.mark.parametrize("name", [name for name in NAMES if name not in SWEEPS])
-DRIFT = 0.1
-"""Another processor adds in another order; over a few hundred steps that drifts no further."""
+DRIFT = 0.5
+"""Another processor adds in another order; over a whole training that drifts no further."""
 
 
 def test_every_experiment_is_stored_or_planned_and_nothing_else():
@@ -82,26 +82,40 @@ def test_arms_of_equal_flops_have_them_within_three_percent(name):
     assert all(abs(count - first) <= 0.03 * first for count in equal)
 
 
+def apart(values, others) -> float:
+    return max(abs(float(a) - float(b)) for a, b in zip(values, others, strict=False))
+
+
 @pytest.mark.nohook  # training takes thrice as long with every shape checked
 @each
 def test_the_first_steps_of_a_seed_come_out_again(name):
-    runs = run_files.kept(name)
-    apart = again(name, next(iter(runs.arms)), 0, n_steps=2 * listing.find(name).every)
-    assert apart <= (0 if same_machine(runs) else DRIFT)
+    """Far nearer to what is stored of the seed than any other seed's first steps are.
+
+    Not bit for bit: which instructions a processor has decides in which order it adds, and
+    neither its name nor torch tells which the stored runs had.
+    """
+    experiment = listing.find(name)
+    arm, stored = next(iter(run_files.kept(name).arms.items()))
+    first = {seed: curve.values[:2] for seed, curve in stored.curves.items()}
+    nearest = min(apart(first[0], values) for seed, values in first.items() if seed)
+    assert again(name, arm, 0, n_steps=2 * experiment.every) <= nearest / 10
+
+
+@pytest.mark.nohook
+def test_a_seed_trained_twice_on_one_machine_is_the_same_bit_for_bit():
+    experiment = listing.find("collaborative")
+    arm = next(iter(experiment.arms))
+    rate = run_files.kept("collaborative").arm(arm).learning_rate
+    once, twice = (trial(experiment, arm, rate, 0, 2 * experiment.every) for _ in range(2))
+    assert once == twice
 
 
 @pytest.mark.slow
 @pytest.mark.nohook
 @each
 def test_a_whole_seed_comes_out_again(name):
-    runs = run_files.kept(name)
-    arm = [*runs.arms][-1]
-    assert again(name, arm, 1) <= (0 if same_machine(runs) else 5 * DRIFT)
-
-
-def same_machine(runs) -> bool:
-    machine = running.machine()
-    return all(runs.machine[key] == machine[key] for key in ("cpu", "torch"))
+    arm = [*run_files.kept(name).arms][-1]
+    assert again(name, arm, 1) <= DRIFT
 
 
 # --- the command line ------------------------------------------------------------------------
