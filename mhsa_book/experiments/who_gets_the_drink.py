@@ -347,8 +347,8 @@ def table(found: Found) -> Table:
     head = ("template, way", "all on", *off)
     caption = (
         "Share of 28 held-out prompts on which the right name leads, with Wilson's 95 % "
-        "interval; of the drawn sets the lowest and the highest share. Last column: how much "
-        "likelier the right name becomes, with a bootstrap interval over prompts."
+        "interval; of the drawn sets the lowest and the highest share. Last column: by how "
+        "much the probability of the right name rises, with a bootstrap interval over prompts."
     )
     return Table(caption, head, tuple(rows))
 
