@@ -114,22 +114,25 @@ def test_the_package_is_located_but_never_imported(lm):
 
 
 COLD = """
-import time, torch
+import time
+import torch
 torch.set_num_threads(1)
 began, worked = time.perf_counter(), time.process_time()
 from mhsa_book import models
 lm = models.load("SmolLM2-135M")
-print(time.perf_counter() - began, time.process_time() - worked)
+print(time.perf_counter() - began, time.process_time() - worked, worked)
 """
 
 
-def test_it_is_read_in_less_than_five_seconds_of_work(capsys):
+def test_it_is_read_in_less_than_thrice_the_work_of_importing_torch(capsys):
+    """That is five seconds where torch takes 1.7; a busy machine slows both alike."""
     done = subprocess.run([sys.executable, "-c", COLD], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    wall, work = map(float, done.stdout.split())
+    wall, work, torch_work = map(float, done.stdout.split())
     with capsys.disabled():
-        print(f"\nSmolLM2-135M is loaded in {wall:.1f} s, {work:.1f} s of work")
-    assert work < 5.0
+        print(f"\nSmolLM2-135M is loaded in {wall:.1f} s, {work:.1f} s of work", end=", ")
+        print(f"{work / torch_work:.1f} times that of importing torch")
+    assert work < 3 * torch_work
 
 
 def test_no_network_is_asked(monkeypatch):
