@@ -165,12 +165,12 @@ def test_beams_go_on_from_what_another_beam_was():
 @pytest.mark.parametrize("kind", ["rotary", "latent"])
 def test_wherever_a_call_fails_no_layer_is_ahead(kind, sizes, when):
     """In every module of every layer; then the sequences, of two lengths, go on."""
-    text, failed = ids(2, 6), 0
-    places = [path for path, _ in model(kind).named_modules() if path]
+    text, failed, n_layers = ids(2, 6), 0, 2  # the second layer has one before it
+    decoder = model(kind, n_layers=n_layers)
+    places = [path for path, _ in decoder.named_modules() if path]
     rule = masks.sliding_window(2) if sizes == "ring" else masks.causal
-    whole = [model(kind)(one, mask=rule)[-2:] for one in (text[0], text[1, :4])]
+    whole = [decoder(one, mask=rule)[-2:] for one in (text[0], text[1, :4])]
     for path in places:
-        decoder = model(kind)
         with kv_cache(decoder, left_padded([4, 2]), cache=KVCache(*SIZES[sizes])) as cache:
             decoder(torch.stack([text[0, :4], text[1, [5, 5, 0, 1]]]))
             before = kept(cache)
@@ -187,7 +187,7 @@ def test_wherever_a_call_fails_no_layer_is_ahead(kind, sizes, when):
             later = torch.stack([text[0, 4:], text[1, 2:4]])
             found = [decoder(token) for token in later.split(1, dim=1)]
         assert_close(torch.cat(found, dim=1), torch.stack(whole))
-    assert failed > 6 * N_LAYERS
+    assert failed > 6 * n_layers
 
 
 def test_a_first_call_that_fails_in_the_last_layer_leaves_the_cache_empty():
@@ -226,9 +226,9 @@ def test_a_decoder_computes_the_keys_of_its_context_once(batch):
 @pytest.mark.parametrize("n_before", [0, 2])
 def test_a_decoder_that_fails_keeps_neither_tokens_nor_context(n_before, when):
     text, memory = ids(2, 4), rand(2, 5, 12)
-    whole = model("plain", cross=plain)(text, memory)
-    for path, _ in model("plain", cross=plain).named_modules():
-        decoder = model("plain", cross=plain)
+    decoder = model("plain", cross=plain, n_layers=2)
+    whole = decoder(text, memory)
+    for path, _ in decoder.named_modules():
         with kv_cache(decoder, context=memory) as cache:
             found = [decoder(text[:, i : i + 1], memory) for i in range(n_before)]
             before = kept(cache) if n_before else None
