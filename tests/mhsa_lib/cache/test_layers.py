@@ -165,8 +165,7 @@ def test_beams_go_on_from_what_another_beam_was():
 @pytest.mark.parametrize("kind", ["rotary", "latent"])
 def test_wherever_a_call_fails_no_layer_is_ahead(kind, sizes, when):
     """In every module of every layer; then the sequences, of two lengths, go on."""
-    text, failed, n_layers = ids(2, 6), 0, 2  # the second layer has one before it
-    decoder = model(kind, n_layers=n_layers)
+    text, failed, decoder = ids(2, 6), 0, model(kind)
     places = [path for path, _ in decoder.named_modules() if path]
     rule = masks.sliding_window(2) if sizes == "ring" else masks.causal
     whole = [decoder(one, mask=rule)[-2:] for one in (text[0], text[1, :4])]
@@ -187,7 +186,7 @@ def test_wherever_a_call_fails_no_layer_is_ahead(kind, sizes, when):
             later = torch.stack([text[0, 4:], text[1, 2:4]])
             found = [decoder(token) for token in later.split(1, dim=1)]
         assert_close(torch.cat(found, dim=1), torch.stack(whole))
-    assert failed > 6 * n_layers
+    assert failed > 6 * N_LAYERS
 
 
 def test_a_first_call_that_fails_in_the_last_layer_leaves_the_cache_empty():
@@ -226,7 +225,7 @@ def test_a_decoder_computes_the_keys_of_its_context_once(batch):
 @pytest.mark.parametrize("n_before", [0, 2])
 def test_a_decoder_that_fails_keeps_neither_tokens_nor_context(n_before, when):
     text, memory = ids(2, 4), rand(2, 5, 12)
-    decoder = model("plain", cross=plain, n_layers=2)
+    decoder = model("plain", cross=plain)
     whole = decoder(text, memory)
     for path, _ in decoder.named_modules():
         with kv_cache(decoder, context=memory) as cache:
