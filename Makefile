@@ -3,7 +3,8 @@ SHELL := bash
 PYTHON ?= python3
 PY := .venv/bin/python
 STEP := @$(PYTHON) tools/step.py
-PYTEST := $(PY) -m pytest -q -n 2
+# What takes long is said at the end of a run, so that nobody has to wait for it unknowingly.
+PYTEST := $(PY) -m pytest -q -n 2 --durations=25 --durations-min=5
 HOOK := --jaxtyping-packages=mhsa_lib,mhsa_book,beartype.beartype
 # Only these files have tests for the second run, so nothing else is imported for it.
 HOOKLESS = $(shell grep -rlE "nohook|bothways" tests --include="test_*.py") tests/mhsa_book/widgets

@@ -44,7 +44,8 @@ def nbval(folder: Path, *, site: Path) -> int:
     (folder / "conftest.py").write_text(PATIENCE, encoding="utf-8")
     options = ["-q", "-c", "pytest.ini", "--rootdir=.", "-p", "no:cacheprovider"]
     options += ["-n", "2", "--dist", "loadfile", "--nbval", "--nbval-current-env"]
-    options += ["--nbval-cell-timeout=120", f"--nbval-sanitize-with={SANITIZE}"]
+    options += ["--durations=25", "--durations-min=5"]
+    options += ["--nbval-cell-timeout=600", f"--nbval-sanitize-with={SANITIZE}"]
     env = {**os.environ, "PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
     return subprocess.call([sys.executable, "-m", "pytest", *options], cwd=folder, env=env)
 

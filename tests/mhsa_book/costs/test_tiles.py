@@ -7,6 +7,8 @@ from mhsa_book.costs.tiles import fast_bytes, five_stages, largest_tile, moved
 from mhsa_lib import masks
 from mhsa_lib.masks.structure import Band
 
+pytestmark = pytest.mark.nohook  # of a million small calls on whole numbers
+
 BANDS = {"none": Band(), "causal": Band(0), "window": Band(0, 3)}
 MASKS = {"none": masks.prefix(16), "causal": masks.causal, "window": masks.sliding_window(4)}
 

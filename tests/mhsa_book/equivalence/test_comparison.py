@@ -9,6 +9,8 @@ from mhsa_book.equivalence import comparison
 from mhsa_lib import masks
 from tests.helpers.fused_paths import PATHS
 
+pytestmark = pytest.mark.nohook  # other tests check these shapes, of fewer calls
+
 IMPLEMENTATIONS = {
     "loops",
     "list of heads",

@@ -122,6 +122,7 @@ def test_a_model_that_moved_to_another_device_is_refused(kind):
 # --- everywhere it can fail ------------------------------------------------------------------
 
 
+@pytest.mark.nohook  # other tests check these shapes, of fewer calls
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("n_tokens", [1, 3])
 @pytest.mark.parametrize("window", [None, 3])

@@ -4,7 +4,7 @@ import pytest
 
 from mhsa_book.widgets import HeadExplorer
 from mhsa_book.widgets.head_explorer import head_explorer
-from tests.mhsa_book.widgets.conftest import milliseconds
+from tests.mhsa_book.widgets.conftest import allowed, milliseconds
 from tests.mhsa_book.widgets.head_explorer.random_heads import weights
 
 CHANGE = """async ([place, options]) => {
@@ -67,4 +67,4 @@ def test_144_heads_of_64_tokens_answer_within_50_ms(large_page, report, name, ac
     # The best of three medians: other work on the machine is not the figure's.
     time = min(act(large_page) for _ in range(3))
     report(f"head explorer, 144 heads, 64 tokens, {1 + compared} large: {name} {time:.1f} ms")
-    assert time < 50
+    assert time < allowed(large_page, 50)
