@@ -3,6 +3,8 @@
 import pkgutil
 import subprocess
 import sys
+from dataclasses import replace
+from functools import cache
 from importlib import import_module
 
 import pytest
@@ -17,6 +19,15 @@ EXERCISES = {name: exercise(name) for name in modules()}
 ANYTHING = [None, 0, -1.5, "words", [], [1, 2], {1}, torch.zeros(0), torch.ones(2, 3), print]
 FUNCTIONS = [name for name, each in EXERCISES.items() if isinstance(each, Function)]
 VALUES = [name for name, each in EXERCISES.items() if isinstance(each, Value)]
+
+
+@pytest.fixture
+def found_once(name, monkeypatch):
+    """What is right is found once for all answers of a test: a model takes seconds for it."""
+    one = EXERCISES[name]
+    if isinstance(one, Value):
+        held = import_module(f"mhsa_book.exercises.{modules()[name]}").EXERCISES
+        monkeypatch.setitem(held, name, replace(one, right=cache(one.right)))
 
 
 def dots(*args, **kwargs): ...
@@ -62,6 +73,7 @@ def test_a_function_of_dots_is_unfilled(name):
 
 @pytest.mark.nohook  # many calls, which take several times as long under the hook
 @pytest.mark.parametrize("name", EXERCISES)
+@pytest.mark.usefixtures("found_once")
 def test_nothing_raises_and_few_things_are_right(name):
     verdicts = [check(name, answer) for answer in ANYTHING]
     assert {verdict.state for verdict in verdicts} <= {"right", "wrong", "unfilled"}
@@ -75,6 +87,7 @@ def test_the_reference_is_right(name):
 
 
 @pytest.mark.parametrize("name", VALUES)
+@pytest.mark.usefixtures("found_once")
 def test_the_value_is_right_and_expected_mistakes_are_answered(name):
     exercise = EXERCISES[name]
     assert check(name, exercise.right())

@@ -29,6 +29,8 @@ from mhsa_book.results.cutting_heads import (
 )
 from tests.helpers.history import words_at
 
+pytestmark = pytest.mark.nohook  # 30 layers a pass; tests of small models check shapes
+
 STORED = results.kept()
 PART = [
     (ALONE, 54, 0),

@@ -9,6 +9,8 @@ from mhsa_book.experiments import direct_paths as direct
 from mhsa_book.models import words_twice
 from mhsa_lib import trace
 
+pytestmark = pytest.mark.nohook  # 30 layers a pass; tests of small models check shapes
+
 
 @pytest.fixture(scope="module")
 def lm():

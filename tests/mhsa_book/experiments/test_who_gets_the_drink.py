@@ -27,6 +27,8 @@ from mhsa_book.widgets.nine_heads import cases
 from tests.architecture.library import TREE
 from tests.helpers.history import words_at
 
+pytestmark = pytest.mark.nohook  # 30 layers a pass; tests of small models check shapes
+
 STORED = results.kept()
 ALONE = [(layer, layer % 9) for layer in range(0, 30, 2)]
 """A twentieth of the 270 heads."""
@@ -132,6 +134,7 @@ def test_it_is_of_the_file_that_is_loaded():
         assert all(sets.keys() == {ALL_ON, *STORED.sets} for sets in by_how.values())
 
 
+@pytest.mark.slow  # lab note 1 measures another prompt again
 def test_a_twentieth_of_the_sets_comes_out_again_one_text_at_a_time(lm):
     part = drink.part(STORED)
     n_cells = len(drink.TEMPLATES) * len(HOWS) * len(STORED.sets)

@@ -20,6 +20,8 @@ from mhsa_lib.tracing import edit, trace
 from tests.helpers.history import words_at
 from tests.helpers.toward import toward
 
+pytestmark = pytest.mark.nohook  # 30 layers a pass; tests of small models check shapes
+
 
 @pytest.fixture(scope="module")
 def lm():
@@ -38,6 +40,7 @@ def test_predictions_are_in_the_commit_that_is_named(found):
         assert all(part in words for part in prediction.split(", "))
 
 
+@pytest.mark.slow  # lab note 3 measures another prompt again
 def test_what_others_write_without_some_heads_comes_out_again(lm, found):
     assert checked.reacted_again(lm, found, "station", at=5) < 0.02
 

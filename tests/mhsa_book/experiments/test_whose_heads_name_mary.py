@@ -14,6 +14,8 @@ from mhsa_book.models.smollm2 import SHA256
 from mhsa_book.results import whose_heads_name_mary as results
 from tests.helpers.history import words_at
 
+pytestmark = pytest.mark.nohook  # 30 layers a pass; tests of small models check shapes
+
 STORED = pytest.mark.skipif(not results.FILE.is_file(), reason="the run is not stored yet")
 
 
@@ -110,6 +112,7 @@ def test_what_one_head_tells_another_comes_out_by_edits_too(lm, group, sender, r
 
 
 @STORED
+@pytest.mark.slow  # lab note 3 measures another prompt again
 def test_some_of_the_numbers_come_out_again(lm):
     assert checked.again(lm, results.kept(), "store", ["L8H1", "L24H4"], at=3) < 0.02
 

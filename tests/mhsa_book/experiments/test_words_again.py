@@ -11,6 +11,8 @@ from mhsa_book.experiments import words_again as again
 from mhsa_book.models import words_twice
 from mhsa_lib import trace
 
+pytestmark = pytest.mark.nohook  # 30 layers a pass; tests of small models check shapes
+
 
 @pytest.fixture(scope="module")
 def lm():

@@ -4,6 +4,8 @@ from itertools import permutations
 
 import pytest
 
+pytestmark = pytest.mark.nohook  # 30 layers a pass; tests of small models check shapes
+
 GIFT = "When Mary and John went to the store, John gave a drink to"
 OVER = [
     f"When {one} and {other} went to the store, {giver} gave a drink to"

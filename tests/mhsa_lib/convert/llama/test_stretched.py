@@ -29,6 +29,7 @@ TAKEN = [
 ]
 
 
+@pytest.mark.nohook  # other tests check these shapes, of fewer calls
 @pytest.mark.parametrize(("kind", "name"), TAKEN)
 @pytest.mark.parametrize("n", [5, TRAINED, TRAINED + 1, 40])
 @both
