@@ -20,8 +20,8 @@ CPU |= {"20_heads_across_devices", "27_all_variants_side_by_side", "lab_12_kerne
 CPU |= {name for name in ALL if name.startswith("a3_guide_")}
 """They measure the CPU, run processes of it, or show what it does; their first cell says so."""
 
-ALWAYS = {"05_attend", "11_heads_of_a_real_model"}
-"""One that is made of stages and pictures, one of a model and frames; the others are slow."""
+ALWAYS = {"05_attend"}
+"""One that is made of stages and pictures; the others are slow."""
 
 KNOWN = {
     # FLOPs by wire: the recorder tells views by the memory they share, which a twin cannot say

@@ -118,6 +118,7 @@ def test_a_variant_and_its_mutant(copy):
     follow(copy, "Add a mutant")
 
 
+@pytest.mark.slow  # a recipe that changes rarely
 def test_a_mask(copy):
     follow(copy, "Add a mask")
     tests = (copy / "tests" / "mhsa_lib").rglob("test_*.py")

@@ -46,7 +46,12 @@ def close(found, stored):
 
 @pytest.mark.nohook  # the hook doubles the time of a training
 @pytest.mark.parametrize(
-    "name", ["causal_from_the_top_left", "labels_not_shifted", "W_O_forgotten"]
+    "name",
+    [
+        pytest.param("causal_from_the_top_left", marks=pytest.mark.slow),
+        "labels_not_shifted",
+        pytest.param("W_O_forgotten", marks=pytest.mark.slow),
+    ],
 )
 def test_one_seed_again_gives_what_is_stored(name):
     exhibit = museum.exhibit(name)

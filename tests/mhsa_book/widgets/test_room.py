@@ -15,7 +15,10 @@ SMALL = """() => [...document.querySelectorAll(
   }).filter(([, width, height]) => Math.min(width, height) < 23.9)"""
 # Twelve columns share the width of a phone; the arrow keys and the table reach them too.
 NARROW = {"OutputSum"}
-DIALS = ["CacheCalculator", "CostLab", "HeadBudget", "MaskLab", "ScaleLab", "ShapeTracer"]
+DIALS = ["CostLab", "MaskLab", "ScaleLab", "ShapeTracer"]
+LONG = [
+    pytest.param(name, marks=pytest.mark.slow) for name in ("CacheCalculator", "HeadBudget")
+]
 TOPS = """() => [...document.querySelectorAll(".mhsa-body > *")]
   .map((part) => part.getBoundingClientRect().top + scrollY)"""
 
@@ -30,7 +33,7 @@ def test_what_a_finger_has_to_hit_is_large_enough(open_figure, name, width):
 
 
 @pytest.mark.parametrize("width", [339, pytest.param(900, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", DIALS)
+@pytest.mark.parametrize("name", [*DIALS, *LONG])
 def test_along_a_dial_and_back_nothing_has_moved(open_figure, name, width):
     state = {"kind": "padding"} if name == "MaskLab" else {}
     page = open_figure(getattr(widgets, name)(**state), width=width)

@@ -36,6 +36,7 @@ def in_flex(q, k, v, mask, scale):
     return attend(q, k, v, mask, scale)
 
 
+@pytest.mark.slow  # half a minute; what follows compares it with the boolean tensor
 def test_it_stands_in_the_wall():
     results = comparison.build(
         dtypes=[torch.float32], names=["flex"], extra={"flex": lambda case: by(in_flex, case)}
