@@ -12,8 +12,8 @@ from tools.build.notebooks import notebooks
 
 pytest.importorskip("jupyterlab")
 
-ALWAYS = {"01_from_averages_to_attention", "04_split", "11_heads_of_a_real_model"}
-"""A chapter that begins, one with code to write, one with a model and frames; rest: slow."""
+ALWAYS = {"01_from_averages_to_attention"}
+"""A chapter that begins; the others, which need up to two minutes each, are slow."""
 
 MARKUP = (":::", "{doc}", "{ref}", "{term}", "{cite", ")=", "{admonition}", "{exercise")
 SETTINGS = "@jupyterlab/notebook-extension/tracker.jupyterlab-settings"

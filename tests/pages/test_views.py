@@ -38,7 +38,7 @@ def test_a_link_shows_what_was_seen_there(at):
     tab = at(LEADS)
     assert (width(tab), said(tab)) == ("256", "As the link shows it.")
     assert tab.locator(FIGURE).get_by_label("scale").input_value() == "1/√d_head"
-    assert tab.evaluate("document.activeElement.id") == "live-scale-lab"
+    tab.wait_for_function("document.activeElement.id === 'live-scale-lab'")
     assert 0 <= tab.locator(FIGURE).bounding_box()["y"] < 300
 
 
