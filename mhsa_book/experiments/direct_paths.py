@@ -72,6 +72,13 @@ PREDICTIONS = (
 )
 
 
+def usual_note(lm: LanguageModel, over: Sequence[str]) -> Tensor:
+    """What L16H0 finds in the mean over all tokens of some texts, (d_head)."""
+    layer, head = WRITER
+    found = lm._runner.heads_of([lm.ids(text) for text in over], [layer])[layer]
+    return torch.cat([z[head] for z in found]).mean(dim=0)
+
+
 def without_note(lm: LanguageModel, text: str, over: Sequence[str]) -> dict[int, Any]:
     """Return the wires q, k and v of every layer above L16H0, in a stream without its note.
 
@@ -79,7 +86,7 @@ def without_note(lm: LanguageModel, text: str, over: Sequence[str]) -> dict[int,
     """
     layer, head = WRITER
     held = lm.heads(text)
-    held[layer, head] = torch.cat([lm.heads(other)[layer, head] for other in over]).mean(dim=0)
+    held[layer, head] = usual_note(lm, over)
     with ExitStack() as stack:
         found = {
             i: stack.enter_context(trace(lm.attention(i)))

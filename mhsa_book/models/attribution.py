@@ -54,7 +54,7 @@ def contributions(runner: Runner, ids: Sequence[int], token: int) -> Contributio
         heads.append((rows[0, -1].unflatten(0, (n_heads, -1)) * toward).sum(dim=-1))
     return Contributions(
         logit=float(runner.decoder.unembed(last)[token]),
-        embedding=float(runner.embedded(ids[-1:])[0, 0] @ direction),
+        embedding=float(runner.embedded([ids[-1:]])[0, 0] @ direction),
         heads=torch.stack(heads),
         mlps=torch.stack(mlps) @ direction,
     )

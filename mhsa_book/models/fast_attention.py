@@ -75,10 +75,10 @@ def attend(
     past: Tensor | None = None,
     first: int = 0,
 ) -> Tensor:
-    """What ``attention(x, mask=masks.causal)`` gives for one text, x (1, token, d_model).
+    """What ``attention(x, mask=masks.causal)`` gives for x (text, token, d_model).
 
-    ``angles`` are those of ``rotation``. With ``past``, keys and values of one layer, x goes on
-    behind ``first`` tokens: a whole text from 0, or one token.
+    ``angles`` are those of ``rotation``. With ``past``, keys and values of one layer, x is one
+    text that goes on behind ``first`` tokens: a whole text from 0, or one token.
     """
     project, split = attention.project, attention.split
     n = x.shape[-2]
@@ -91,7 +91,7 @@ def attend(
     scale = attention.attend.scale
     if n == 1:
         # Query heads that share a KV head are as many queries of it: nothing is repeated.
-        grouped = q.view(1, split.n_kv_heads, -1, q.shape[-1])
+        grouped = q.view(len(q), split.n_kv_heads, -1, q.shape[-1])
         z = F.scaled_dot_product_attention(grouped, k, v, scale=scale).view_as(q)
     else:
         z = F.scaled_dot_product_attention(

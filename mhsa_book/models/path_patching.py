@@ -36,7 +36,8 @@ def patched(
 ) -> Tensor:
     """Return the logits after the target (vocabulary), with one path patched."""
     held = runner.heads(target)
-    held[sender] = runner.heads(source)[sender]
+    (sent,) = runner.heads_of([source], [sender[0]])[sender[0]]
+    held[sender] = sent[sender[1]]
     last = None if receiver == "logits" else receiver[0]
     stream = _stream_with(runner, target, held, last)
     if receiver == "logits":
@@ -55,7 +56,7 @@ def patched(
 
 def _stream_with(runner: Runner, ids: Sequence[int], held: Tensor, last: int | None) -> Tensor:
     """The stream in front of layer ``last``, or behind all, with every head's z given."""
-    x = runner.embedded(ids)
+    x = runner.embedded([ids])
     for layer, z in zip(runner.layers[:last], held, strict=False):
         x = x + layer.attention.W_O(layer.attention.concat(z[None]))
         x = x + layer.feed_forward(layer.feed_forward_norm(x))

@@ -15,12 +15,16 @@ from mhsa_lib import masks
 from mhsa_lib.cache import kv_cache
 from mhsa_lib.tracing.hooks import Hooks
 
+AT_ONCE = 16
+"""Texts of one length in a pass, at most: more are no faster, and need more memory."""
+
 
 class Runner:
     """Runs a decoder over one text; attentions of a reader's own may stand in for ours.
 
     ``replaced`` holds these, by their layers. ``first`` is the position of the first token of
-    the pass that is running. All of it is for one text at a time, and without gradients.
+    the pass that is running. But for ``heads_of``, all of it is for one text at a time; nothing
+    keeps gradients.
     """
 
     def __init__(self, decoder: DecoderOnly) -> None:
@@ -30,16 +34,20 @@ class Runner:
         self.first = 0
         self._read: dict[int, Tensor] = {}
 
-    @torch.no_grad()
     def stream(
         self, ids: Sequence[int], past: KeysAndValues | None = None, first: int = 0
     ) -> Tensor:
         """The stream behind the last layer, (1, token, d_model), for ids from ``first`` on."""
+        return self._through(self.layers, self.embedded([ids]), past, first)
+
+    @torch.no_grad()
+    def _through(
+        self, layers: Sequence[Any], x: Tensor, past: KeysAndValues | None, first: int
+    ) -> Tensor:
         self.first = first
-        x = self.embedded(ids)
-        angles = fast_attention.rotation(self.layers[0].attention, first, len(ids), x)
+        angles = fast_attention.rotation(layers[0].attention, first, x.shape[1], x)
         plain = self._plain() if past is None else past.is_plain
-        for index, layer in enumerate(self.layers):
+        for index, layer in enumerate(layers):
             attention, normed = layer.attention, layer.attention_norm(x)
             if index in self.replaced:
                 x = x + self._by_the_reader(index, normed, past is not None)
@@ -51,10 +59,13 @@ class Runner:
             x = x + layer.feed_forward(layer.feed_forward_norm(x))
         return x
 
-    def embedded(self, ids: Sequence[int]) -> Tensor:
-        """The stream in front of the first layer, (1, token, d_model)."""
+    @torch.no_grad()
+    def embedded(self, texts: Sequence[Sequence[int]]) -> Tensor:
+        """The stream in front of the first layer, (text, token, d_model), of one length."""
         table = self.decoder.embed
-        return table(torch.tensor([[*ids]], device=table.weight.device))
+        ids = torch.tensor([[*ids] for ids in texts], device=table.weight.device)
+        found: Tensor = table(ids)
+        return found
 
     def heads(self, ids: Sequence[int]) -> Tensor:
         """What every head found in a text: its z, as (layer, head, query, d_head)."""
@@ -62,12 +73,38 @@ class Runner:
             self.stream(ids)
         return torch.cat(found)
 
+    def heads_of(
+        self, texts: Sequence[Sequence[int]], layers: Sequence[int]
+    ) -> dict[int, list[Tensor]]:
+        """The z of some layers: by layer, for every text, (head, query, d_head).
+
+        Texts of one length are read in one pass, which ends with the last of the layers.
+        """
+        layers = sorted({*layers})
+        by_length: dict[int, list[int]] = {}
+        for i, ids in enumerate(texts):
+            by_length.setdefault(len(ids), []).append(i)
+        of_text: dict[int, tuple[Tensor, ...]] = {}
+        for alike in by_length.values() if layers else ():
+            for start in range(0, len(alike), AT_ONCE):
+                few = alike[start : start + AT_ONCE]
+                with self.listening("attend", layers) as found:
+                    x = self.embedded([texts[i] for i in few])
+                    self._through(self.layers[: layers[-1] + 1], x, None, 0)
+                of_text |= zip(few, zip(*found, strict=True), strict=True)
+        return {
+            layer: [of_text[i][n] for i in range(len(texts))] for n, layer in enumerate(layers)
+        }
+
     @contextmanager
-    def listening(self, path: str) -> Iterator[list[Tensor]]:
-        """Collect what a part of every attention returns, layer by layer."""
+    def listening(
+        self, path: str, layers: Sequence[int] | None = None
+    ) -> Iterator[list[Tensor]]:
+        """Collect what a part of every attention returns, or of some, layer by layer."""
         found: list[Tensor] = []
+        chosen = self.layers if layers is None else [self.layers[i] for i in layers]
         with Hooks(self.decoder) as hooks:
-            for layer in self.layers:
+            for layer in chosen:
                 part = layer.attention.get_submodule(path)
                 hooks.after(part, lambda module, args, output: found.append(output))
             yield found

@@ -113,12 +113,9 @@ def _found(
     runner: Runner, heads: Sequence[Head], texts: Sequence[Sequence[int]]
 ) -> dict[Head, list[Tensor]]:
     """The z of heads in every text, each (token, d_head)."""
-    found: dict[Head, list[Tensor]] = {head: [] for head in heads}
-    for ids in texts:
-        z = runner.heads(ids)
-        for layer, head in heads:
-            found[layer, head].append(z[layer, head].clone())  # and let the others go
-    return found
+    found = runner.heads_of(texts, sorted({layer for layer, _ in heads}))
+    # Copied, so that the heads of a layer that stay on are let go.
+    return {(layer, head): [z[head].clone() for z in found[layer]] for layer, head in heads}
 
 
 def checked_over(how: str, over: Any) -> Sequence[str]:

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from math import inf
 from statistics import median
 
-from scipy import stats
-
 from mhsa_book.results.decimals import Number
 from mhsa_book.results.paired import Measure, matched, positive_margin, share_of_experiments
 from mhsa_lib import checks
@@ -77,6 +75,8 @@ class PairedSteps:
         >>> paired_steps({"a": {0: 10, 1: 20, 2: 30}, "b": {0: 40, 1: None, 2: 30}}, 50).p
         0.5
         """
+        from scipy import stats
+
         ahead = sum(most < 0 for _, most in self.bounds)
         behind = sum(least > 0 for least, _ in self.bounds)
         if not ahead + behind:
@@ -170,4 +170,6 @@ def _bounds(our: int | None, their: int | None, horizon: int) -> tuple[float, fl
 
 def _at_least(count: int, n: int) -> float:
     """Probability of so many heads or more in n throws of a fair coin."""
+    from scipy import stats
+
     return float(stats.binom.sf(count - 1, n, 0.5))

@@ -22,8 +22,6 @@ from dataclasses import dataclass
 from math import isfinite, sqrt
 from statistics import fmean
 
-from scipy import stats
-
 from mhsa_book.results.decimals import Number, decimal
 from mhsa_book.results.paired import BETTER
 from mhsa_lib import checks
@@ -119,6 +117,8 @@ def ending(curve: Curve) -> Ending:
     >>> found.mean, found.shift, found.settled(tolerance=10)
     (90.0, 25.0, False)
     """
+    from scipy import stats
+
     (_, before), (steps, values) = curve.quarter(3), curve.quarter(4)
     if min(len(before), len(values)) < FEWEST:
         raise ValueError(

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
-from scipy import stats
 
 from mhsa_lib import checks
 
@@ -21,6 +20,8 @@ def chances(n: int, marked: int, kept: int) -> list[float]:
     >>> [round(chance, 3) for chance in chances(n=4, marked=2, kept=2)]
     [0.167, 0.667, 0.167]
     """
+    from scipy import stats
+
     checks.positive(n=n)
     if not (0 <= marked <= n and 0 <= kept <= n):
         raise ValueError(

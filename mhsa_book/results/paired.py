@@ -19,8 +19,6 @@ from functools import cached_property
 from math import inf, isfinite, sqrt
 from typing import Any
 
-from scipy import stats
-
 from mhsa_book.results.decimals import Number, decimal
 from mhsa_book.results.sign_flips import sign_flip_p
 
@@ -99,6 +97,8 @@ class Paired:
         >>> round(low, 3), round(high, 3)
         (-0.242, 2.242)
         """
+        from scipy import stats
+
         share_of_experiments(level)
         reach = float(stats.t.ppf((1 + level) / 2, self.n - 1)) * self.error
         if self.constant:
@@ -116,6 +116,8 @@ class Paired:
         >>> found.same_p(0.1) < 0.05, found.same_p(0.01) < 0.05
         (True, False)
         """
+        from scipy import stats
+
         positive_margin(margin, self.measure)
         room = margin - abs(self.difference)
         if self.constant:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from math import lcm
 
 import numpy as np
-from scipy import stats
 
 from mhsa_book.results.decimals import Number, decimal
 from mhsa_lib import checks
@@ -35,6 +34,8 @@ def sign_flip_p(differences: Sequence[Number], *, draws: int = 9_999, seed: int 
     >>> sign_flip_p([0.1] * 8) == 2 / 256 == least_p(8)
     True
     """
+    from scipy import stats
+
     if not differences:
         raise ValueError("there are no differences, 0 in number; pass at least 1.")
     checks.positive(draws=draws)

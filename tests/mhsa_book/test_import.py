@@ -44,3 +44,11 @@ def test_importing_the_figures_reads_no_script():
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (ran.stdout, ran.returncode) == ("", 0), ran.stderr
+
+
+def test_importing_the_results_reads_no_statistics():
+    """``scipy.stats`` takes a second, of which a notebook that asks nothing has no use."""
+    code = "import sys, mhsa_book.experiments, mhsa_book.plots, mhsa_book.results; "
+    code += "print('scipy.stats' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ran.stdout, ran.returncode) == ("False\n", 0), ran.stderr

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from mhsa_book.models.running import AT_ONCE
 from mhsa_lib import edit
 from tests.mhsa_book.models.small import D_HEAD, HEADS, KV_HEADS, LAYERS, Plain, small
 
@@ -137,6 +138,19 @@ def test_text_is_written_the_same_with_and_without_a_cache(how, lm):
     assert cached != lm.generate("cat", 10)
 
 
+def test_texts_that_are_read_together_find_what_each_finds_alone(lm):
+    """More texts of one length than go into a pass, and among them others, of one token too."""
+    runner = lm._runner
+    texts = [lm.ids(f"{letter}at{'s' * (i % 3)}") for i, letter in enumerate(54 * "cbr")]
+    texts[5:7] = [[7], [8]]
+    assert sum(len(ids) == len(texts[0]) for ids in texts) > AT_ONCE
+    together = runner.heads_of(texts, [2, 0, 2])
+    assert [*together] == [0, 2]
+    for layer, found in together.items():
+        for ids, z in zip(texts, found, strict=True):
+            assert_close(z, runner.heads(ids)[layer])
+
+
 def test_all_heads_of_a_layer_off_leave_its_weights_to_be_seen(lm):
     with lm.without([(0, head) for head in range(HEADS)]):
         _, weights = lm.attend(TEXT)
@@ -179,13 +193,13 @@ def test_everything_is_as_before_after_an_error(lm):
 
 
 def test_an_interrupted_measurement_leaves_nothing_suspended(lm, monkeypatch):
-    def stop(ids):
+    def stop(texts, layers):
         raise KeyboardInterrupt
 
     with lm.without(OFF[:1]):
         expected = lm.logits(TEXT)
         with monkeypatch.context() as patch:
-            patch.setattr(lm._runner, "heads", stop)
+            patch.setattr(lm._runner, "heads_of", stop)
             with pytest.raises(KeyboardInterrupt):
                 lm.without(OFF[1:], how="mean", over=OVER).__enter__()
         assert_close(lm.logits(TEXT), expected)
@@ -194,6 +208,8 @@ def test_an_interrupted_measurement_leaves_nothing_suspended(lm, monkeypatch):
 def test_no_head_off_is_the_model(lm):
     before = lm.logits(TEXT)
     with lm.without([]):
+        assert_close(lm.logits(TEXT), before)
+    with lm.without([], how="mean", over=OVER):
         assert_close(lm.logits(TEXT), before)
 
 

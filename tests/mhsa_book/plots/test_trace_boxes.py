@@ -1,7 +1,5 @@
 """The pipeline shows every wire at its size, by axis, and what it was made of."""
 
-from functools import cache
-
 import pytest
 import torch
 from matplotlib.colors import to_hex
@@ -16,14 +14,6 @@ from tests.helpers.drawn import mha, rand
 from tests.mhsa_book.plots.figure import drawn, said
 from tests.mhsa_book.plots.inputs import traced
 from tests.mhsa_lib.variants.registry import STAGED
-
-MEASURED_ONCE = cache(trace_boxes._inches)
-
-
-@pytest.fixture(autouse=True)
-def measured_once(monkeypatch):
-    """A word is measured once for all pictures: to draw it takes ten milliseconds."""
-    monkeypatch.setattr(trace_boxes, "_inches", MEASURED_ONCE)
 
 
 def fronts(ax):
