@@ -75,7 +75,10 @@ def test_three_right_classes_written_differently_are_called_right(build):
     assert check("attention_in_the_model", build), check("attention_in_the_model", build).text
 
 
-@pytest.mark.parametrize("build", RIGHT)
+OTHERS = [pytest.param(build, marks=pytest.mark.slow) for build in RIGHT[1:]]
+
+
+@pytest.mark.parametrize("build", [RIGHT[0], *OTHERS])
 def test_with_a_right_class_in_all_layers_the_model_says_mary(lm, build):
     for prompt, expected in PROMPTS.items():
         own = lm.next(prompt)

@@ -74,6 +74,7 @@ def test_the_shipped_translator_is_the_one_of_seed_0():
     assert both["count"] == pytest.approx(FOUND.both(*map(str, two), "count")[0], abs=2e-3)
 
 
+@pytest.mark.nohook  # of thousands of small calls
 def test_its_alignment_errors_are_the_stored_ones():
     model, pairs, known = translator(), measured.fresh_pairs(), measured.other_pairs(4000)
     found = measured.missed(model, pairs, known)

@@ -237,6 +237,7 @@ def test_layers_with_one_cap_share_a_compiled_kernel():
     torch.compiler.reset()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_cap_compiles():
     blocks = flex._blocks(masks.causal, 128, 128, torch.device("cpu"))

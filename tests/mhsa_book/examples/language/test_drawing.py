@@ -1,6 +1,7 @@
 """Sentences are drawn evenly, the same from the same seed, and have 4 to 12 words."""
 
 from collections import Counter
+from functools import cache
 from random import Random
 
 import pytest
@@ -10,16 +11,23 @@ from mhsa_book.examples.language.drawing import fits
 from mhsa_book.examples.language.grammar import Sentence
 from mhsa_book.examples.language.words import AMBIGUOUS, GREETINGS, NOUNS, VERBS
 
-DRAWN = pairs(2000)
+many = pytest.mark.nohook  # of thousands of small calls
 
 
+@cache
+def drawn():
+    return pairs(2000)
+
+
+@many
 def test_lengths_are_4_to_12_in_both_languages_and_all_occur():
-    assert {len(pair.source) for pair in DRAWN} == set(range(4, 13))
-    assert {len(pair.target) for pair in DRAWN} == set(range(4, 13))
+    assert {len(pair.source) for pair in drawn()} == set(range(4, 13))
+    assert {len(pair.target) for pair in drawn()} == set(range(4, 13))
 
 
+@many
 def test_the_same_seed_draws_the_same_and_another_others():
-    assert pairs(20) == pairs(20) == DRAWN[:20]
+    assert pairs(20) == pairs(20) == drawn()[:20]
     assert pairs(20, seed=1) != pairs(20)
 
 
@@ -33,29 +41,35 @@ def test_pairs_are_drawn_one_after_the_other():
     assert [draw(random) for _ in range(20)] == pairs(20, seed=7)
 
 
+@many
 def test_every_word_is_drawn():
-    assert {word for pair in DRAWN for word in pair.source} == set(SOURCE.tokens[3:])
-    assert {word for pair in DRAWN for word in pair.target} == set(TARGET.tokens[3:])
+    assert {word for pair in drawn() for word in pair.source} == set(SOURCE.tokens[3:])
+    assert {word for pair in drawn() for word in pair.target} == set(TARGET.tokens[3:])
 
 
+@many
 def test_greetings_are_even_whatever_the_length():
     for long in (False, True):
-        greetings = Counter(pair.target[0] for pair in DRAWN if (len(pair.source) > 8) == long)
+        greetings = Counter(
+            pair.target[0] for pair in drawn() if (len(pair.source) > 8) == long
+        )
         total = sum(greetings.values())
         assert all(abs(n / total - 0.25) < 0.05 for n in greetings.values()), greetings
         assert greetings.keys() == {greeting[0] for greeting in GREETINGS}
 
 
+@many
 def test_nouns_of_both_kinds_and_all_verbs_are_even():
-    words = Counter(word for pair in DRAWN for word in pair.source)
+    words = Counter(word for pair in drawn() for word in pair.source)
     nouns = sum(words[noun] for noun in NOUNS)
     assert abs(sum(words[noun] for noun in AMBIGUOUS) / nouns - 0.5) < 0.03
     verbs = [words[verb] for verb in VERBS]
     assert max(verbs) < 1.25 * min(verbs)
 
 
+@many
 def test_it_seldom_repeats_itself():
-    assert len({pair.source for pair in DRAWN}) > 1700
+    assert len({pair.source for pair in drawn()}) > 1700
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Each task has two cases that look the same without its attention, and differ."""
 
 from collections import defaultdict
+from functools import cache
 
 import pytest
 
@@ -15,12 +16,15 @@ from mhsa_book.examples.language import (
 )
 from mhsa_book.examples.language.words import GREETINGS, VERBS
 
-SENTENCES = [pair.sentence for pair in pairs(400, seed=1)]
+
+@cache
+def sentences():
+    return [pair.sentence for pair in pairs(400, seed=1)]
 
 
 def cases():
     """Every word of every translation: the pair and the place."""
-    for sentence in SENTENCES:
+    for sentence in sentences():
         for pair in (translate(sentence, greeting) for greeting in GREETINGS):
             for place in range(len(pair.words)):
                 yield pair, place
@@ -28,7 +32,7 @@ def cases():
 
 @pytest.mark.parametrize("task", TASKS)
 def test_two_cases_look_alike_and_differ(task):
-    (one, i), (other, j) = counterexample(task, SENTENCES)
+    (one, i), (other, j) = counterexample(task, sentences())
     assert visible(one, i, TASKS[task]) == visible(other, j, TASKS[task])
     assert one.target[i] != other.target[j]
     for pair, place in ((one, i), (other, j)):
@@ -47,14 +51,14 @@ def test_what_is_seen_is_this_and_no_more():
 
 
 def test_without_cross_attention_nothing_of_the_source_is_seen():
-    (one, i), (other, j) = counterexample("order", SENTENCES)
+    (one, i), (other, j) = counterexample("order", sentences())
     assert one.target[:i] == other.target[:j]
     assert one.source != other.source
 
 
 @pytest.mark.parametrize("task", ["agreement", "count"])
 def test_without_its_self_attention_the_decoder_has_the_source_the_place_and_one_word(task):
-    (one, i), (other, j) = counterexample(task, SENTENCES)
+    (one, i), (other, j) = counterexample(task, sentences())
     assert (one.source, i, one.target[i - 1]) == (other.source, j, other.target[j - 1])
     assert one.target[: i - 1] != other.target[: j - 1]
 
