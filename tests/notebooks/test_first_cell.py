@@ -87,6 +87,10 @@ class Fresh:
         found = distributions(path=[str(self.site)])
         return {canonicalize_name(dist.name): dist.version for dist in found}
 
+    def entries(self) -> set[str]:
+        """What is installed, as files and folders; what Python compiled on its way is not."""
+        return {path.name for path in self.site.iterdir()} - {"__pycache__"}
+
     def run(self, cells: list[Any], repository: Path) -> Any:
         """Run cells where the book's address leads to another repository."""
         nb = nbformat.v4.new_notebook(cells=cells)
@@ -138,12 +142,12 @@ def test_the_first_cell_says_what_to_do_or_fetches_the_library(fresh, tagged):
     before = fresh.versions()
 
     # The address cannot be reached: one sentence, and nothing half installed.
-    entries = {path.name for path in fresh.site.iterdir()}
+    entries = fresh.entries()
     with pytest.raises(CellExecutionError) as refused:
         fresh.run([first], fresh.folder / "nowhere")
     assert refused.value.ename == "ModuleNotFoundError"
     assert re.fullmatch(SENTENCE, refused.value.evalue)
-    assert {path.name for path in fresh.site.iterdir()} == entries
+    assert fresh.entries() == entries
 
     # It can: the whole notebook runs, from top to bottom, and its first cell once more.
     more = [first.source, "import mhsa_book.models; print(mhsa_book.__file__)"]
