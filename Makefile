@@ -7,7 +7,9 @@ STEP := @$(PYTHON) tools/step.py
 PYTEST := $(PY) -m pytest -q -n 2 --durations=25 --durations-min=5
 HOOK := --jaxtyping-packages=mhsa_lib,mhsa_book,beartype.beartype
 # Only these files have tests for the second run, so nothing else is imported for it.
-HOOKLESS = $(shell grep -rlE "nohook|bothways" tests --include="test_*.py") tests/mhsa_book/widgets
+HOOKLESS = $(shell grep -rlE "nohook|bothways" tests --include="test_*.py")
+COMPILED := tests/mhsa_lib/fused/% tests/mhsa_lib/convert/%
+BARE := -m "(nohook or bothways) and not (slow or browser)"
 READY := .venv/ready
 SCRIPTS := "mhsa_book/widgets/**/*.js" "tests/mhsa_book/widgets/*.mjs" "_static/*.js" "_templates/*.js"
 # Built pages need a built book, and figures are met without the hook: collecting takes seconds.
@@ -22,7 +24,7 @@ BEGAN := $(shell date +%s)
 TOOK = @s=$$(($$(date +%s) - $(BEGAN))); echo; echo "── $(1), $$((s / 60)) min $$((s % 60)) s."
 
 .NOTPARALLEL:
-.PHONY: help book plain vendored test beside quick lint types lengths related unit figures mutants notebooks compare pages serve slow many mutants-all mutation bench gpu repository clean
+.PHONY: help book plain vendored test beside quick lint types lengths related unit compiled figures mutants notebooks compare pages serve slow many mutants-all mutation bench gpu repository clean
 
 help:
 	@echo "make book        build the book into _build/html (makes its own environment first)"
@@ -81,9 +83,9 @@ serve:
 test: lint unit beside figures compare pages
 	$(call TOOK,All of it holds)
 
-# Neither of these fills two cores; side by side they take the time of the longer one.
+# A book is built on one core, and on the other one other things are done.
 beside: vendored
-	@printf '%s\n' "types lengths mutants" book | xargs -P 2 -L 1 $(MAKE) --no-print-directory
+	@printf '%s\n' "types lengths mutants compiled" book | xargs -P 2 -L 1 $(MAKE) --no-print-directory
 
 quick: lint types related
 	$(call TOOK,What you changed holds)
@@ -108,7 +110,10 @@ types: $(READY)
 
 unit: vendored
 	$(STEP) "Unit tests, shapes checked" $(PYTEST) --dist worksteal -m "not (nohook or slow or browser)" $(NOT_HERE) $(HOOK)
-	$(STEP) "Unit tests, without the shape hook" $(PYTEST) --dist worksteal -m "(nohook or bothways) and not (slow or browser)" $(HOOKLESS)
+	$(STEP) "Unit tests, without the shape hook" $(PYTEST) --dist worksteal $(BARE) $(filter-out $(COMPILED),$(HOOKLESS)) tests/mhsa_book/widgets
+
+compiled: $(READY)
+	$(STEP) "Unit tests of kernels and conversions, without it" $(PYTEST) -n 0 $(BARE) $(filter $(COMPILED),$(HOOKLESS))
 
 # The node that pip installs where a machine has none lies beside Python.
 figures: export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -152,7 +157,7 @@ many: export MHSA_SLOW ?= 600
 many: export PATH := $(CURDIR)/.venv/bin:$(PATH)
 many: vendored $(if $(CI),.peers/ready) # one test walks over the attentions of .peers too
 	$(STEP) "What takes long, shapes checked" $(PYTEST) -m "slow and not (nohook or browser)" $(NOT_HERE) $(HOOK)
-	$(STEP) "What takes long, without the shape hook" $(PYTEST) -m "slow and nohook and not browser" $(HOOKLESS)
+	$(STEP) "What takes long, without the shape hook" $(PYTEST) -m "slow and nohook and not browser" $(HOOKLESS) tests/mhsa_book/widgets
 	$(STEP) "Figures with a kernel, and at every position" $(PYTEST) -m "slow and browser" tests/mhsa_book/widgets
 	$(STEP) "Built pages, those that are alike too" $(PYTEST) --dist worksteal -m slow tests/pages
 	$(STEP) "Properties, 300 examples of each" $(PYTEST) -m "hypothesis and not (nohook or browser)" --hypothesis-profile=many $(NOT_HERE) $(HOOK)

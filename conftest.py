@@ -1,6 +1,7 @@
 """Examples run as the API pages show them; at the end, how many tests each package passed."""
 
 import doctest
+import gc
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -10,6 +11,17 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "book" / "_ext"))  # as Sphinx does
 from import_lines import with_imports
+
+
+def pytest_collection() -> None:
+    """Look for no garbage while tests are found: what they are made of stays to the end."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, but never through all that."""
+    gc.enable()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -95,7 +95,10 @@ NAMES = [
 
 
 @pytest.mark.nohook
-@pytest.mark.parametrize(("holder", "name"), NAMES)
+@pytest.mark.parametrize(
+    ("holder", "name"),
+    [*NAMES[:2], *(pytest.param(*each, marks=pytest.mark.slow) for each in NAMES[2:])],
+)
 def test_a_private_name_may_be_gone(holder, name):
     program = PROGRAM.format(holder=holder, name=name, root=str(ROOT))
     environment = os.environ | {"PYTHONPATH": str(ROOT.parent)}

@@ -40,7 +40,7 @@ def copy(tmp_path, site):
         "vendor/mathjax/tex-chtml.js",
         "vendor/mathjax/output/chtml/fonts/woff-v2/MathJax_Main-Regular.woff",
         "vendor/d3.min.js",
-        "vendor/jquery.min.js",
+        pytest.param("vendor/jquery.min.js", marks=pytest.mark.slow),  # as d3 is missed
         "vendor/fonts/serif.woff2",
         "_static/book.css",
         "_static/scripts/pydata-sphinx-theme.js",

@@ -215,7 +215,11 @@ def _held_bytes(cache: Any) -> dict[str, int]:
     return held
 
 
-@pytest.mark.parametrize("name", REAL)
+DEAR = "Kimi K3"  # takes as long as all others
+THEIRS = [pytest.param(n, marks=[pytest.mark.slow] if n == DEAR else []) for n in REAL]
+
+
+@pytest.mark.parametrize("name", THEIRS)
 def test_transformers_keeps_what_the_rule_says(name):
     """A run of more tokens than the longest window, a multiple of 128.
 

@@ -113,8 +113,8 @@ def test_it_ends_without_a_trace_and_writes_nothing_by_itself(name, open_figure)
 @pytest.mark.parametrize(
     ("theme", "width"),
     [
-        ("light", 1280),
         ("dark", 390),
+        pytest.param("light", 1280, marks=pytest.mark.slow),  # half of the pages are judged so
         pytest.param("light", 390, marks=pytest.mark.slow),
         pytest.param("dark", 1280, marks=pytest.mark.slow),
     ],

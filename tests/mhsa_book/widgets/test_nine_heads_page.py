@@ -230,10 +230,10 @@ def test_switches_and_bars_are_in_one_view(open_figure, width, most):
     assert bottom - whole <= 760  # with the sentence above them, on a phone too
 
 
-SLOW = [pytest.param(width, marks=pytest.mark.slow) for width in (PHONE, 700)]
+SLOW = [pytest.param(width, marks=pytest.mark.slow) for width in (PHONE, 700, 1000)]
 
 
-@pytest.mark.parametrize("width", [270, *SLOW, 1000])
+@pytest.mark.parametrize("width", [270, *SLOW])
 def test_nothing_jumps_and_nothing_is_cut(open_figure, width):
     page = open_figure(NineHeads(), width=width)
     heights = {page.evaluate(HEIGHT)}

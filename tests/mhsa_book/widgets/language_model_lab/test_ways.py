@@ -77,6 +77,7 @@ def test_over_http_the_bytes_come_as_they_are_once_and_are_kept(tabs, tmp_path, 
         page.close()
 
 
+@pytest.mark.slow
 def test_with_a_kernel_python_is_asked_and_nothing_is_loaded(tabs, tmp_path, lm):
     lab, sent = LanguageModelLab(), []
 

@@ -24,7 +24,9 @@ def whole(page):
     return page
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize(
+    ("theme", "width"), [pytest.param("light", 1280, marks=pytest.mark.slow), ("dark", 390)]
+)
 def test_alive_it_fits_and_has_nothing_that_axe_finds(loaded, width, theme):
     if not AXE.exists():
         missing("no axe-core in node_modules: run `make vendored`")
