@@ -162,8 +162,8 @@ def test_a_figure_goes_back_to_its_start_and_keeps_nothing(seen):
     "stored",
     [
         "{",
-        "null",
-        "[1]",
+        pytest.param("null", marks=pytest.mark.slow),
+        pytest.param("[1]", marks=pytest.mark.slow),
         '{"figures": 3, "answers": null, "quizzes": "all"}',
         json.dumps({"figures": {"live-scale-lab": {"d_head": 10**6, "scale": "<b>"}}}),
         json.dumps({"quizzes": [{"toString": 1}, "<img src=x onerror=alert(1)>"]}),

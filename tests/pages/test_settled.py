@@ -6,6 +6,7 @@ from mhsa_lib.shapes import AXIS_COLOURS
 from tests.pages.test_kept import opened
 from tools.check.browser import DESKTOP, PHONE
 
+ALIKE = [pytest.param(name, marks=pytest.mark.slow) for name in ("03_project", "08_w_o")]
 MOST = 0.1  # of layout shift: what is called good
 SHIFTED = """() => new Promise((done) => {
   let moved = 0;
@@ -16,7 +17,7 @@ SHIFTED = """() => new Promise((done) => {
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("notebook", ["03_project", "05_attend", "08_w_o", "14_how_many_heads"])
+@pytest.mark.parametrize("notebook", [*ALIKE, "05_attend", "14_how_many_heads"])
 def test_a_page_does_not_move_while_it_comes(chromium, address, size, notebook, say):
     context = chromium.new_context(viewport=size)
     tab = context.new_page()

@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from tools import ROOT
 
 SITE = ROOT / "_build" / "html"
-COLOURED = re.compile(r'<span class="\w{1,3}">([^<]*)</span>')
+COLOURED = re.compile(r'<span class="\w{1,2}">([^<]*)</span>')
 """A word of code in a colour: three of four elements of all pages."""
 NOT_PAGES = {"_static", "_sources", "_images", "vendor", "_sphinx_design_static"}
 
