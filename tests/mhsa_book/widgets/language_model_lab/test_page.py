@@ -74,6 +74,7 @@ def test_it_begins_with_the_stored_results_of_one_prompt(open_figure):
     page.get_by_role("button", name=f"Load the model ({size:.0f} MB)").wait_for()
 
 
+@pytest.mark.slow  # the same is asked of the built page
 def test_prompts_typed_into_the_page_are_answered_as_python_does(
     open_figure, chromium, beside, lm, report
 ):
