@@ -114,7 +114,9 @@ def test_it_ends_without_a_trace_and_writes_nothing_by_itself(name, open_figure)
     ("theme", "width"),
     [
         ("dark", 390),
-        pytest.param("light", 1280, marks=pytest.mark.slow),  # half of the pages are judged so
+        pytest.param(
+            "light", 1280, marks=pytest.mark.slow
+        ),  # a quarter of the pages are judged so
         pytest.param("light", 390, marks=pytest.mark.slow),
         pytest.param("dark", 1280, marks=pytest.mark.slow),
     ],
