@@ -116,7 +116,7 @@ class Exhibit:
         >>> museum.exhibit("mask_inverted").found_by(cheap_checks.the_future_is_hidden)
         True
         """
-        return _passes(check, RIGHT, self.setting) and not _passes(
+        return _right_passes(check, self.setting) and not _passes(
             check, self.all_parts, self.setting
         )
 
@@ -164,6 +164,11 @@ def exhibit(
         return wrong
 
     return enter
+
+
+@cache
+def _right_passes(check: Check, setting: Setting) -> bool:
+    return _passes(check, RIGHT, setting)
 
 
 def _passes(check: Check, parts: Parts, setting: Setting) -> bool:
