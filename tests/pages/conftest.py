@@ -73,9 +73,15 @@ def served(site):
         yield address
 
 
-@pytest.fixture(scope="module", params=["http", "file"])
+@pytest.fixture(scope="module", params=["http", pytest.param("file", marks=pytest.mark.slow)])
 def address(request, served):
-    """Where the site is: at a host, or in a folder."""
+    """Where the site is: at a host, and once a week in a folder."""
+    return served if request.param == "http" else book.SITE.as_uri()
+
+
+@pytest.fixture(scope="module", params=["http", "file"])
+def anywhere(request, served):
+    """Where the site is: at a host, and in a folder."""
     return served if request.param == "http" else book.SITE.as_uri()
 
 

@@ -55,10 +55,10 @@ def test_previous_and_next_go_through_the_book_in_order(pages):
 # --- in the browser --------------------------------------------------------------------------
 
 
-def test_search_finds_a_page_and_asks_nobody(tab, address):
+def test_search_finds_a_page_and_asks_nobody(tab, anywhere):
     seen = Visit("search")
-    listen(tab, seen, address)
-    tab.goto(f"{address}/{CHAPTER}", wait_until="load")
+    listen(tab, seen, anywhere)
+    tab.goto(f"{anywhere}/{CHAPTER}", wait_until="load")
     settle(tab)  # until then nobody listens to the keys
     tab.keyboard.press("Control+k")
     tab.keyboard.type("permutation equivariance")
@@ -74,8 +74,8 @@ def test_search_shows_a_chapter_by_its_number_and_its_question(tab, served):
     tab.locator("#search-results").get_by_role("link", name=chapter, exact=True).wait_for()
 
 
-def test_a_notebook_is_saved_with_its_name(tab, address):
-    tab.goto(f"{address}/{CHAPTER}", wait_until="load")
+def test_a_notebook_is_saved_with_its_name(tab, anywhere):
+    tab.goto(f"{anywhere}/{CHAPTER}", wait_until="load")
     with tab.expect_download() as waiting:
         tab.get_by_role("link", name="Download notebook").click()
     assert waiting.value.suggested_filename == "05_attend.ipynb"
