@@ -132,7 +132,7 @@ class LanguageModel:
         Raises ``MemoryError`` for a text that is so long that they do not fit.
         """
         ids = self._begun(text)
-        self._check_room("logits", len(ids), len(self._ids_of))
+        self._check_room("logits", len(ids), len(ids) * len(self._ids_of))
         return self._unembed(self._runner.stream(ids)[0])
 
     @torch.no_grad()
@@ -154,10 +154,28 @@ class LanguageModel:
         """
         self._all_ours("its weights are not seen")
         ids = self._begun(text)
-        self._check_room("weights", len(ids), self.n_layers * self.n_heads * len(ids))
+        self._check_room("weights", len(ids), self.n_layers * self.n_heads * len(ids) ** 2)
         with self._runner.listening("attend.weights") as found:
             self._runner.stream(ids)
         return self._spelled(ids), torch.cat(found)
+
+    def attend_each(self, texts: Sequence[str]) -> list[tuple[list[str], Tensor]]:
+        """What ``attend`` gives for each of the texts; those of one length are read together.
+
+        Raises as ``attend`` does, and ``ValueError`` while heads are off.
+        """
+        if isinstance(texts, str):
+            raise TypeError(f"texts is one string; pass a list of texts, [{texts!r}, …].")
+        self._all_ours("its weights are not seen")
+        if self._switches.off:
+            off = sorted(self._switches.off)
+            raise ValueError(f"heads {off} are off; read one text at a time, with attend().")
+        ids = [self._text(text) for text in texts]
+        pairs = sum(len(one) ** 2 for one in ids)
+        self._check_room("weights", sum(map(len, ids)), self.n_layers * self.n_heads * pairs)
+        found = self._runner.heads_of(ids, range(self.n_layers), "attend.weights")
+        of_text = zip(*found.values(), strict=True)
+        return [(self._spelled(i), torch.stack(w)) for i, w in zip(ids, of_text, strict=True)]
 
     @torch.no_grad()
     def generate(self, text: str, n: int, cache: bool = True) -> str:
@@ -410,8 +428,8 @@ class LanguageModel:
             raise ValueError(f"layers {replaced} are replaced: {why}; undo() that first.")
 
     def _check_room(self, what: str, n_tokens: int, n_numbers: int) -> None:
-        """Raise where a tensor with so many numbers for every token would not fit twice."""
-        needed, available = 2 * 4 * n_tokens * n_numbers, available_bytes()
+        """Raise where tensors with so many numbers would not fit twice."""
+        needed, available = 2 * 4 * n_numbers, available_bytes()
         if available is not None and needed > available:
             raise MemoryError(
                 f"the {what} for {n_tokens:,} tokens need {needed / 1e9:.1f} GB, and "

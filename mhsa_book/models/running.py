@@ -74,10 +74,11 @@ class Runner:
         return torch.cat(found)
 
     def heads_of(
-        self, texts: Sequence[Sequence[int]], layers: Sequence[int]
+        self, texts: Sequence[Sequence[int]], layers: Sequence[int], path: str = "attend"
     ) -> dict[int, list[Tensor]]:
         """The z of some layers: by layer, for every text, (head, query, d_head).
 
+        Where ``path`` is that of another part of the attention, what this returns instead.
         Texts of one length are read in one pass, which ends with the last of the layers.
         """
         layers = sorted({*layers})
@@ -88,7 +89,7 @@ class Runner:
         for alike in by_length.values() if layers else ():
             for start in range(0, len(alike), AT_ONCE):
                 few = alike[start : start + AT_ONCE]
-                with self.listening("attend", layers) as found:
+                with self.listening(path, layers) as found:
                     x = self.embedded([texts[i] for i in few])
                     self._through(self.layers[: layers[-1] + 1], x, None, 0)
                 of_text |= zip(few, zip(*found, strict=True), strict=True)

@@ -63,10 +63,9 @@ def read_back(lm: Any, sentences: Iterable[Sentence], before: str = BEFORE) -> l
     """
     if not before:
         raise ValueError("before is empty; put something in front, so that no word is first.")
-    readings = []
-    for sentence in sentences:
-        tokens, weights = lm.attend(before + sentence.text)
-        n_before = len(lm.tokens(before))
+    readings, n_before, sentences = [], len(lm.tokens(before)), [*sentences]
+    each = lm.attend_each([before + sentence.text for sentence in sentences])
+    for sentence, (tokens, weights) in zip(sentences, each, strict=True):
         belongs = aligned_pairs([word.form for word in sentence.words], tokens, n_before)
         readings.append(Reading(tokens, weights, belongs))
     return readings

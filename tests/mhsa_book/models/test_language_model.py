@@ -151,6 +151,19 @@ def test_texts_that_are_read_together_find_what_each_finds_alone(lm):
             assert_close(z, runner.heads(ids)[layer])
 
 
+def test_weights_of_several_texts_are_those_of_each_text(lm):
+    texts = [TEXT, "cat", "b", "bat", TEXT[1:]]
+    for text, (tokens, weights) in zip(texts, lm.attend_each(texts), strict=True):
+        alone = lm.attend(text)
+        assert tokens == alone[0]
+        assert_close(weights, alone[1])
+    assert lm.attend_each([]) == []
+    with pytest.raises(TypeError, match=r"texts is one string; pass a list of texts, \['cat'"):
+        lm.attend_each("cat")
+    with lm.without(OFF), pytest.raises(ValueError, match=r"\(0, 1\).* one text at a time"):
+        lm.attend_each(texts)
+
+
 def test_all_heads_of_a_layer_off_leave_its_weights_to_be_seen(lm):
     with lm.without([(0, head) for head in range(HEADS)]):
         _, weights = lm.attend(TEXT)
@@ -505,6 +518,7 @@ def test_what_cannot_be_seen_in_a_replaced_layer_is_refused(lm):
     with lm.replace(1, Mine(lm, 1)):
         for ask in (
             lambda: lm.attend(TEXT),
+            lambda: lm.attend_each([TEXT]),
             lambda: lm.heads(TEXT),
             lambda: lm.contributions(TEXT, "e"),
             lambda: lm.patch(TEXT, TEXT, (0, 0), "logits"),

@@ -18,10 +18,11 @@ class Spells:
             found += [space + word[:1], *([word[1:]] if word[1:] else [])]
         return found
 
-    def attend(self, text):
-        n = len(self.tokens(text))
-        even = torch.ones(n, n).tril()
-        return self.tokens(text), (even / even.sum(dim=-1, keepdim=True))[None, None]
+    def attend_each(self, texts):
+        for text in texts:
+            n = len(self.tokens(text))
+            even = torch.ones(n, n).tril()
+            yield self.tokens(text), (even / even.sum(dim=-1, keepdim=True))[None, None]
 
 
 def test_every_token_belongs_to_the_word_whose_letters_it_has():
