@@ -120,7 +120,7 @@ figures: export PATH := $(CURDIR)/.venv/bin:$(PATH)
 figures: vendored
 	$(STEP) "Figures (1 of 3): their mathematics in node" node --test tests/mhsa_book/widgets/*.test.mjs
 	$(STEP) "Figures (2 of 3): against PyTorch, in Chromium" $(PYTEST) -m "browser and not (timed or slow)" tests/mhsa_book/widgets
-	$(STEP) "Figures (3 of 3): how long a reader waits" $(PY) -m pytest -q -m timed tests/mhsa_book/widgets
+	$(STEP) "Figures (3 of 3): how long a reader waits" $(PY) -m pytest -q -m "timed and not slow" tests/mhsa_book/widgets
 
 mutants: $(READY)
 	$(STEP) "Planted mistakes, those that changed" $(PY) tools/check/mutate.py
@@ -158,7 +158,8 @@ many: export PATH := $(CURDIR)/.venv/bin:$(PATH)
 many: vendored $(if $(CI),.peers/ready) # one test walks over the attentions of .peers too
 	$(STEP) "What takes long, shapes checked" $(PYTEST) -m "slow and not (nohook or browser)" $(NOT_HERE) $(HOOK)
 	$(STEP) "What takes long, without the shape hook" $(PYTEST) -m "slow and nohook and not browser" $(HOOKLESS) tests/mhsa_book/widgets
-	$(STEP) "Figures with a kernel, and at every position" $(PYTEST) -m "slow and browser" tests/mhsa_book/widgets
+	$(STEP) "Figures with a kernel, and at every position" $(PYTEST) -m "slow and browser and not timed" tests/mhsa_book/widgets
+	$(STEP) "Figures, how long a reader waits" $(PY) -m pytest -q -m "timed and slow" tests/mhsa_book/widgets
 	$(STEP) "Built pages, those that are alike too" $(PYTEST) --dist worksteal -m slow tests/pages
 	$(STEP) "Properties, 300 examples of each" $(PYTEST) -m "hypothesis and not (nohook or browser)" --hypothesis-profile=many $(NOT_HERE) $(HOOK)
 

@@ -266,7 +266,7 @@ def test_without_scripts_the_six_stills_are_there(chromium, tmp_path):
 
 
 @pytest.mark.parametrize("step", range(1, len(STEPS)))
-@pytest.mark.parametrize("width", [PHONE, 1000])
+@pytest.mark.parametrize("width", [PHONE, pytest.param(1000, marks=pytest.mark.slow)])
 def test_a_step_and_each_of_its_frames_is_quick(open_figure, report, width, step):
     page = open_figure(SentenceLab(), width=width)
     session = page.context.new_cdp_session(page)

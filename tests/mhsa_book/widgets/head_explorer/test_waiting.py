@@ -59,7 +59,7 @@ def large_page(open_figure, monkeypatch):
         ("heat map or lines", lambda page: page.evaluate(CHANGE, [1, [1, 0]])),
     ],
 )
-@pytest.mark.parametrize("compared", [False, True])
+@pytest.mark.parametrize("compared", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_144_heads_of_64_tokens_answer_within_50_ms(large_page, report, name, act, compared):
     if compared:
         large_page.get_by_role("button", name="Compare L0H0").click()
