@@ -163,7 +163,9 @@ def test_beams_go_on_from_what_another_beam_was():
 
 @pytest.mark.nohook  # other tests check these shapes, of fewer calls
 @pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.slow), "after"])
-@pytest.mark.parametrize("sizes", SIZES)
+@pytest.mark.parametrize(
+    "sizes", [pytest.param("growing", marks=pytest.mark.slow), "allocated", "ring"]
+)
 @pytest.mark.parametrize("kind", ["rotary", "latent"])
 def test_wherever_a_call_fails_no_layer_is_ahead(kind, sizes, when):
     """In every module of every layer; then the sequences, of two lengths, go on."""

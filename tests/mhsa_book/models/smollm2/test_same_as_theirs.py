@@ -31,7 +31,7 @@ def test_the_logits_are_theirs(record, lm):
     assert logits.topk(5).indices.tolist() == record["likeliest"]
 
 
-@pytest.mark.parametrize("cache", [True, False])
+@pytest.mark.parametrize("cache", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("record", STORED[:4], ids=NAMES[:4])
 def test_the_text_that_is_written_is_theirs(record, cache, lm):
     ends = record["new"].index(2) if 2 in record["new"] else 20
