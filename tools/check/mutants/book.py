@@ -79,7 +79,7 @@ MUTANTS = [
            "examples/two_tokens"),
     Mutant("museum: a check that the right attention fails counts as a find",
            "Exhibit.found_by",
-           "_passes(check, RIGHT, self.setting)", "True",
+           "_right_passes(check, self.setting)", "True",
            "museum/exhibits"),
     Mutant("equivalence: every comparison passes", "Result.passed",
            "self.delta is None or self.delta <= TOLERANCE[self.dtype]", "True",
