@@ -76,13 +76,17 @@ def served(site):
 @pytest.fixture(scope="module", params=["http", pytest.param("file", marks=pytest.mark.slow)])
 def address(request, served):
     """Where the site is: at a host, and once a week in a folder."""
-    return served if request.param == "http" else book.SITE.as_uri()
+    return where(request.param, served)
 
 
 @pytest.fixture(scope="module", params=["http", "file"])
 def anywhere(request, served):
     """Where the site is: at a host, and in a folder."""
-    return served if request.param == "http" else book.SITE.as_uri()
+    return where(request.param, served)
+
+
+def where(kind, served):
+    return served if kind == "http" else book.SITE.as_uri()
 
 
 @pytest.fixture
