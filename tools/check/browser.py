@@ -123,9 +123,14 @@ def listen(tab: Any, result: Visit, address: str) -> None:
         if message.type in {"error", "warning"} and not by_itself:
             result.console.append(f"{message.type}: {message.text}")
 
+    def lose(request: Any) -> None:
+        # What is still on its way when a page is left is broken off; nothing is missing then.
+        if request.failure != "net::ERR_ABORTED":
+            result.failed.append(request.url)
+
     tab.on("request", note)
     tab.on("response", miss)
-    tab.on("requestfailed", lambda request: result.failed.append(request.url))
+    tab.on("requestfailed", lose)
     tab.on("console", hear)
     tab.on("pageerror", lambda error: result.console.append(f"uncaught: {error}"))
 
