@@ -15,7 +15,8 @@ from tools import PACKAGES, ROOT
 from tools.build import packages
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-SETTINGS = ("pyproject.toml", "_toc.yml", "package.json", "tsconfig.json")
+REQUIREMENTS = tuple(sorted(file.name for file in ROOT.glob("requirements*.txt")))
+SETTINGS = (*REQUIREMENTS, "pyproject.toml", "_toc.yml", "package.json", "tsconfig.json")
 PARTS = (*PACKAGES, "tests", "tools", "notebooks", *SETTINGS)
 
 
@@ -42,7 +43,7 @@ def walk(title: str) -> list[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("walks")
-    leave_out = shutil.ignore_patterns("__pycache__", "data", "*.ipynb")
+    leave_out = shutil.ignore_patterns("__pycache__", "data")
     for name in PARTS:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, ignore=leave_out)
